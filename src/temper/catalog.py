@@ -1,0 +1,170 @@
+"""Reads ``features/*/feature.toml`` into typed objects.
+
+Everything a feature is stands in its folder; this module only checks that it is
+complete and says where it is not.
+"""
+
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from temper.errors import InputError
+from temper.paths import REPOSITORY
+
+FEATURES = REPOSITORY / "features"
+
+
+class Outcome(StrEnum):
+    """The three ways a proof can end."""
+
+    VULNERABLE = "VULNERABLE"
+    BLOCKED = "BLOCKED"
+    UNSUPPORTED = "UNSUPPORTED"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Variant(_Strict):
+    """One way to run a kernel with the feature compiled in."""
+
+    title: str
+    cmdline: str
+    """Kernel command line, after what the machine itself needs."""
+    in_force: bool
+    """What the in-force check must find in every boot."""
+    expect: Outcome
+    """The outcome that all proofs must have."""
+    patches: tuple[str, ...] = ()
+    """Folders of ``*.patch`` in the feature's folder, in order."""
+    config: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines on top of the feature's."""
+    cpu: str = ""
+    """QEMU CPU model; empty: the architecture's."""
+
+
+class TargetProgram(_Strict):
+    """A program of the feature that runs on the target."""
+
+    program: str
+    """``proof/<program>.c``"""
+    module: str = ""
+    """``proof/<module>.c``: the kernel module it needs, if any."""
+
+
+class InForceCheck(TargetProgram):
+    """Finds out by behaviour whether the mitigation is on."""
+
+
+class Proof(TargetProgram):
+    """An attack and who judges what it brings back."""
+
+    title: str
+    samples: int = Field(gt=0)
+    judge: str
+    """Name of a function in ``temper.stats.judges``."""
+    params: dict[str, float] = Field(default_factory=dict)
+    """What the judge is told, as keyword arguments."""
+
+
+class Feature(_Strict):
+    """A hardening feature, as its feature.toml describes it."""
+
+    name: str
+    title: str
+    summary: str
+    architectures: tuple[str, ...] = Field(min_length=1)
+    series: str
+    """The kernel series it is for, as ``6.12``."""
+    config: tuple[str, ...]
+    """``CONFIG_X=y`` lines every variant is built with."""
+    baseline: str
+    control: str
+    workloads: tuple[str, ...] = Field(min_length=1)
+    in_force: InForceCheck
+    proofs: dict[str, Proof] = Field(min_length=1)
+    variants: dict[str, Variant] = Field(min_length=2)
+    sabotages: dict[str, Variant] = Field(default_factory=dict)
+    """Broken variants that every proof must find VULNERABLE."""
+    folder: Path
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Self:
+        for role in ("baseline", "control"):
+            name = getattr(self, role)
+            if name not in self.variants:
+                raise ValueError(f"{role} '{name}' is not among the variants")
+        if self.variants[self.control].expect is not Outcome.VULNERABLE:
+            raise ValueError(f"control '{self.control}' must expect VULNERABLE")
+        both = self.variants.keys() & self.sabotages.keys()
+        if both:
+            raise ValueError(f"both a variant and a sabotage: {sorted(both)}")
+        return self
+
+    @property
+    def target_programs(self) -> tuple[TargetProgram, ...]:
+        """The in-force check and the attacks."""
+        return (self.in_force, *self.proofs.values())
+
+    @property
+    def all_variants(self) -> dict[str, Variant]:
+        """Variants and sabotages by name."""
+        return {**self.variants, **self.sabotages}
+
+    def patches(self, variant: Variant) -> tuple[Path, ...]:
+        """Return the patch files of ``variant``, in the order they apply."""
+        folders = (self.folder / name for name in variant.patches)
+        return tuple(p for folder in folders for p in sorted(folder.glob("*.patch")))
+
+
+def load_feature(folder: Path) -> Feature:
+    """Read one feature's folder; raise InputError naming file and field."""
+    path = folder / "feature.toml"
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+        feature = Feature.model_validate({**fields, "folder": folder})
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} is missing", "docs/adding-a-feature.md shows what goes in it"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        raise InputError(
+            f"{path}: {where}: {first['msg']}",
+            "docs/adding-a-feature.md lists every field",
+        ) from error
+    if feature.name != folder.name:
+        raise InputError(f"{path}: name '{feature.name}' is not its folder's")
+    _check_files(path, feature)
+    return feature
+
+
+def _check_files(path: Path, feature: Feature) -> None:
+    for name, variant in feature.all_variants.items():
+        for folder in variant.patches:
+            if not any((feature.folder / folder).glob("*.patch")):
+                raise InputError(f"{path}: {name}: no *.patch in {folder}/")
+    for check in feature.target_programs:
+        for source in (check.program, check.module):
+            if source and not (feature.folder / "proof" / f"{source}.c").is_file():
+                raise InputError(f"{path}: proof/{source}.c is missing")
+
+
+def feature_names(root: Path = FEATURES) -> list[str]:
+    """Return the names of all features in the catalogue."""
+    return sorted(path.parent.name for path in root.glob("*/feature.toml"))
+
+
+def feature_named(name: str, root: Path = FEATURES) -> Feature:
+    """Return the feature called ``name``; raise InputError if there is none."""
+    if name not in feature_names(root):
+        known = ", ".join(feature_names(root)) or "none"
+        raise InputError(f"unknown feature '{name}'", f"known features: {known}")
+    return load_feature(root / name)

@@ -1,0 +1,420 @@
+"""The command line: parse, call, print."""
+
+import json as json_module
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from temper import catalog
+from temper.arch import Arch, arch_named
+from temper.catalog import Variant, feature_named
+from temper.doctor import examine
+from temper.errors import InputError, TemperError
+from temper.kernel import Cache, find_source
+from temper.kernel.tree import export_series, make_tree
+from temper.machine import Tcg
+from temper.machine.tcg import Limits
+from temper.progress import Progress
+from temper.report.as_json import to_json
+from temper.report.doctor_table import print_findings
+from temper.report.listings import (
+    kernels_as_data,
+    print_feature,
+    print_features,
+    print_items,
+    print_kernels,
+    print_runs,
+)
+from temper.report.markdown import render_markdown
+from temper.report.models import PriceReport, ProofReport
+from temper.report.price import price_report
+from temper.report.progress import on_stderr
+from temper.report.proof import proof_report
+from temper.report.terminal import print_price, print_proof
+from temper.run.execute import execute
+from temper.run.facts import Kind, StoredRun
+from temper.run.job import all_workloads
+from temper.run.plans import Planned, Workshop
+from temper.store import Store
+
+app = typer.Typer(
+    help="Linux kernel hardening, proven and priced.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+cache_app = typer.Typer(help="Built kernels and what goes with them.")
+kernel_app = typer.Typer(help="Work on a feature's series in a git tree.")
+app.add_typer(cache_app, name="cache", no_args_is_help=True)
+app.add_typer(kernel_app, name="kernel", no_args_is_help=True)
+
+
+def _complete_feature(begun: str) -> list[str]:
+    return [name for name in catalog.feature_names() if name.startswith(begun)]
+
+
+FeatureName = Annotated[
+    str,
+    typer.Argument(
+        help="A hardening feature; [bold]temper features[/] lists them.",
+        autocompletion=_complete_feature,
+        metavar="FEATURE",
+    ),
+]
+ArchName = Annotated[str, typer.Option("--arch", help="Architecture of the kernel.")]
+SourcePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--source",
+        help="Linux source: a tarball, a folder or a git tree. "
+        "Default: Debian's linux-source package.",
+        metavar="PATH",
+    ),
+]
+JsonPath = Annotated[
+    str,
+    typer.Option(
+        "--json", help="Write the result as JSON; - is stdout.", metavar="FILE"
+    ),
+]
+Calls = Annotated[
+    int,
+    typer.Option(help="System calls to time in each boot; other workloads in scale."),
+]
+Resume = Annotated[
+    int | None,
+    typer.Option(help="Go on with this interrupted run.", metavar="RUN"),
+]
+
+DEFAULT_CALLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What the commands that build and boot work with."""
+
+    arch: Arch
+    source: Path | None = None
+
+    @classmethod
+    def of(cls, arch: str, source: Path | None = None) -> "_Bench":
+        return cls(arch_named(arch), source)
+
+    @cached_property
+    def progress(self) -> Progress:
+        return on_stderr()
+
+    @cached_property
+    def cache(self) -> Cache:
+        return Cache()
+
+    @property
+    def workshop(self) -> Workshop:
+        return Workshop(self.arch, self.cache, self.progress, self.source)
+
+    def run(self, planned: Planned, resume: int | None) -> StoredRun:
+        limits = Limits.for_calls(planned.plan.params.get("calls", 0))
+        machine = Tcg(self.arch, self.cache, self.progress, limits)
+        with Store.open(progress=self.progress) as store:
+            return execute(planned, machine, store, self.progress, resume)
+
+
+@app.command()
+def doctor(json: JsonPath = "") -> None:
+    """Say what this host has and lacks, and the command that cures each lack."""
+    findings = examine()
+    if json:
+        _write(json, findings.to_json())
+    if json != "-":
+        print_findings(_console(), findings)
+    if findings.lacking:
+        raise typer.Exit(1)
+
+
+@app.command()
+def features(json: JsonPath = "") -> None:
+    """List the catalogue of hardening features."""
+    known = [feature_named(name) for name in catalog.feature_names()]
+    if json:
+        _write_data(json, [feature.model_dump(mode="json") for feature in known])
+    if json != "-":
+        print_features(_console(), known)
+
+
+@app.command()
+def show(feature: FeatureName, json: JsonPath = "") -> None:
+    """Show one feature: variants, proofs, workloads."""
+    described = feature_named(feature)
+    if json:
+        _write_data(json, described.model_dump(mode="json"))
+    if json != "-":
+        print_feature(_console(), described)
+
+
+@app.command()
+def build(
+    feature: FeatureName,
+    arch: ArchName = "x86_64",
+    source: SourcePath = None,
+    json: JsonPath = "",
+) -> None:
+    """Build the kernels of all variants, or find them in the cache."""
+    bench = _Bench.of(arch, source)
+    described = feature_named(feature)
+    kernels = {
+        name: bench.workshop.kernel(described, variant)
+        for name, variant in described.variants.items()
+    }
+    if json:
+        _write_data(json, kernels_as_data(kernels))
+    if json != "-":
+        print_kernels(_console(), kernels)
+
+
+@app.command()
+def prove(
+    feature: FeatureName,
+    arch: ArchName = "x86_64",
+    source: SourcePath = None,
+    sabotage: Annotated[
+        bool,
+        typer.Option(
+            "--sabotage",
+            help="Attack the sabotaged variants as well: all must come out "
+            "VULNERABLE, or the proof has no teeth.",
+        ),
+    ] = False,
+    resume: Resume = None,
+    json: JsonPath = "",
+) -> None:
+    """Attack every variant: does the feature hold, and only it?
+
+    Exit status 0 means proven: the control is VULNERABLE, the hardened BLOCKED.
+    """
+    bench = _Bench.of(arch, source)
+    described = feature_named(feature)
+    variants: Mapping[str, Variant] = (
+        described.all_variants if sabotage else described.variants
+    )
+    planned = bench.workshop.prove(described, variants)
+    report = proof_report(bench.run(planned, resume), described)
+    if json:
+        _write(json, to_json(report))
+    if json != "-":
+        print_proof(_console(), report)
+    if not (report.proven and report.as_expected):
+        raise typer.Exit(1)
+
+
+@app.command()
+def price(
+    feature: FeatureName,
+    arch: ArchName = "x86_64",
+    source: SourcePath = None,
+    calls: Calls = DEFAULT_CALLS,
+    resume: Resume = None,
+    json: JsonPath = "",
+) -> None:
+    """Measure what the feature costs, to the instruction.
+
+    Each variant is booted twice; the counts must be identical to be called exact.
+    """
+    bench = _Bench.of(arch, source)
+    described = feature_named(feature)
+    planned = bench.workshop.price(described, calls)
+    _show_price(price_report(bench.run(planned, resume)), json)
+
+
+@app.command()
+def compare(
+    kernel_a: Annotated[Path, typer.Argument(help="bzImage or vmlinux: the baseline.")],
+    kernel_b: Annotated[Path, typer.Argument(help="bzImage or vmlinux to price.")],
+    cmdline_a: Annotated[str, typer.Option(help="Command line of the first.")] = "",
+    cmdline_b: Annotated[str, typer.Option(help="Command line of the second.")] = "",
+    arch: ArchName = "x86_64",
+    calls: Calls = DEFAULT_CALLS,
+    resume: Resume = None,
+    json: JsonPath = "",
+) -> None:
+    """Price any two kernels against each other, e.g. before and after a patch."""
+    bench = _Bench.of(arch)
+    kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
+    planned = bench.workshop.compare(kernels, all_workloads(), calls)
+    _show_price(price_report(bench.run(planned, resume)), json)
+
+
+def _show_price(report: PriceReport, json: str) -> None:
+    if json:
+        _write(json, to_json(report))
+    if json != "-":
+        print_price(_console(), report)
+    if report.refused or not report.exact:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    run: Annotated[
+        int | None,
+        typer.Argument(help="A run's number; default: the newest price and proof."),
+    ] = None,
+    html: Annotated[
+        str, typer.Option(help="Write a page with plots.", metavar="FILE")
+    ] = "",
+    md: Annotated[
+        str, typer.Option(help="Write Markdown that survives mail.", metavar="FILE")
+    ] = "",
+    json: JsonPath = "",
+) -> None:
+    """Report a stored run again, as a table, a page, for mail or for programs."""
+    with Store.open(progress=on_stderr()) as store:
+        prices, proofs = _reports(store, run)
+    if json:
+        _write(json, to_json(_the_one(prices, proofs)))
+    if md:
+        _write(md, render_markdown(prices, proofs))
+    if html:
+        # Loads matplotlib, which takes a second that no other command needs.
+        from temper.report.html import render_html  # noqa: PLC0415
+
+        _write(html, render_html(prices, proofs))
+    if not (json or md or html):
+        _print_reports(prices, proofs)
+
+
+def _reports(
+    store: Store, number: int | None
+) -> tuple[PriceReport | None, ProofReport | None]:
+    """Return one run's report, or the newest price and the proof that goes with it."""
+    if number is not None:
+        return _report(store.load(number))
+    newest = store.latest(finished=True)
+    if newest is None:
+        raise InputError("there is no finished run yet", "temper price kstack")
+    prices, proofs = _report(store.load(newest))
+    feature = _the_one(prices, proofs).feature
+    other = store.latest(
+        kind=Kind.PROVE if prices else Kind.PRICE, feature=feature, finished=True
+    )
+    if other is not None:
+        more = _report(store.load(other))
+        prices, proofs = prices or more[0], proofs or more[1]
+    return prices, proofs
+
+
+def _the_one(
+    prices: PriceReport | None, proofs: ProofReport | None
+) -> PriceReport | ProofReport:
+    found = prices or proofs
+    assert found is not None
+    return found
+
+
+def _report(run: StoredRun) -> tuple[PriceReport | None, ProofReport | None]:
+    if run.plan.kind is Kind.PROVE:
+        return None, proof_report(run, feature_named(run.plan.feature))
+    return price_report(run), None
+
+
+def _print_reports(prices: PriceReport | None, proofs: ProofReport | None) -> None:
+    if proofs:
+        print_proof(_console(), proofs)
+    if prices:
+        print_price(_console(), prices)
+
+
+@app.command()
+def runs(json: JsonPath = "") -> None:
+    """List what was measured, newest first."""
+    with Store.open(progress=on_stderr()) as store:
+        found = store.runs()
+    if json:
+        _write_data(json, [run.model_dump(mode="json") for run in found])
+    if json != "-":
+        print_runs(_console(), found)
+
+
+@cache_app.command("list")
+def cache_list() -> None:
+    """List what is in the cache, last used first."""
+    print_items(_console(), Cache().items(), "The cache holds nothing.")
+
+
+@cache_app.command("prune")
+def cache_prune(
+    days: Annotated[
+        float, typer.Option(help="Keep what was used in the last so many days.")
+    ] = 0,
+) -> None:
+    """Remove what is in the cache; it is built again when needed."""
+    print_items(_console(), Cache().prune(days), "Nothing to remove.")
+
+
+@cache_app.command("verify")
+def cache_verify() -> None:
+    """Check every file in the cache and remove what is damaged."""
+    damaged = Cache().verify()
+    print_items(_console(), damaged, "All files are as they were made.")
+    if damaged:
+        raise typer.Exit(1)
+
+
+TreeFolder = Annotated[Path, typer.Argument(help="The git tree.", metavar="DIR")]
+
+
+@kernel_app.command("tree")
+def kernel_tree(
+    feature: FeatureName, folder: TreeFolder, source: SourcePath = None
+) -> None:
+    """Make a git tree of the source with the feature's series as commits."""
+    progress, cache, described = on_stderr(), Cache(), feature_named(feature)
+    found = find_source(source, described.series, cache)
+    patches = make_tree(described, folder, found, cache, progress)
+    _console().print(f"{folder}: Linux {found.version} and {len(patches)} patches")
+
+
+@kernel_app.command("export")
+def kernel_export(feature: FeatureName, folder: TreeFolder) -> None:
+    """Write the commits of the git tree back to the feature's patches."""
+    patches = export_series(feature_named(feature), folder)
+    _console().print(f"{feature}: {len(patches)} patches written")
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _write(file: str, text: str) -> None:
+    """Write to a file, or to stdout where it is called ``-``."""
+    if file == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}") from error
+    Console(stderr=True, highlight=False).print(f"wrote {Path(file).resolve()}")
+
+
+def _write_data(file: str, data: object) -> None:
+    _write(file, json_module.dumps(data, indent=2) + "\n")
+
+
+def main() -> None:
+    """Run the command line; a TemperError becomes its message and exit code."""
+    try:
+        app()
+    except TemperError as error:
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print(f"temper: {error.message}", style="red", markup=False)
+        if error.hint:
+            console.print(f"  -> {error.hint}", markup=False)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,274 @@
+"""What this host has of what Temper needs, and what cures each lack."""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from temper.arch import ARCHES, Arch
+from temper.catalog import feature_named, feature_names
+from temper.kernel.builder import BUILD_TOOLS
+from temper.kernel.compiler import cross_prefix
+from temper.kernel.source import DEBIAN_SOURCES
+from temper.paths import cache_home, data_home
+from temper.process import PACKAGES
+
+TOOLS = tuple(dict.fromkeys((*BUILD_TOOLS, "cpio", "git", "setpriv", "tar", "xz")))
+"""Programs that are called by name, on every architecture."""
+
+LIBRARIES = {
+    "static libc": ("libc6-dev", ("-static",)),
+    "libelf": ("libelf-dev", ("-include", "libelf.h", "-lelf")),
+}
+"""Name -> Debian's package, and what the compiler of this host must accept."""
+
+GIB = 1 << 30
+LEAST_MEMORY = 1.5
+"""GiB: what a machine sold as one of 2 GiB has."""
+FIRST_BUILD = 3.0
+"""GiB on disk: source 1.7, a build's folder 0.3, compiler cache 0.1, and air."""
+LATER_BUILD = 1.0
+"""GiB on disk once the source is unpacked."""
+RESULTS = 0.1
+"""GiB on disk: a run takes a few MiB."""
+
+KVM = Path("/dev/kvm")
+POSTGRESQL = Path("/usr/lib/postgresql")
+_KVM_GET_API_VERSION = 0xAE00
+_KVM_API_VERSION = 12
+_TIMEOUT = 30.0
+_VERSION = re.compile(r"\d+(\.\d+)+")
+
+
+class State(StrEnum):
+    """How bad it is."""
+
+    OK = "ok"
+    LACKING = "lacking"
+    OPTIONAL = "optional"
+    """Lacking, but only some of Temper needs it."""
+
+
+class Finding(BaseModel):
+    """One thing that was looked for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    found: str
+    """Its version or amount; or what is wrong with it."""
+    state: State
+    cure: str = ""
+    """The command, or else the deed, that cures the lack."""
+
+
+class Examination(BaseModel):
+    """All that was looked for, found or not."""
+
+    model_config = ConfigDict(frozen=True)
+
+    schema_version: Literal[1] = 1
+    findings: list[Finding]
+
+    @property
+    def lacking(self) -> list[Finding]:
+        """What cannot be done without and is not there."""
+        return [found for found in self.findings if found.state is State.LACKING]
+
+    def to_json(self) -> str:
+        """Return it as indented JSON."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def examine() -> Examination:
+    """Look for all that Temper needs; raise InputError for a broken catalogue."""
+    findings = [
+        _cpus(),
+        _memory(),
+        *_qemus(),
+        *_compilers(),
+        *(_tool(tool) for tool in TOOLS),
+        *(_library(name) for name in LIBRARIES),
+        *_sources(),
+        _disk("disk for kernels", cache_home(), _build_space()),
+        _disk("disk for results", data_home(), RESULTS),
+        _kvm(),
+        _postgresql(),
+    ]
+    return Examination(findings=findings)
+
+
+def _ok(name: str, found: str) -> Finding:
+    return Finding(name=name, found=found, state=State.OK)
+
+
+def _lacking(name: str, found: str, cure: str) -> Finding:
+    return Finding(name=name, found=found, state=State.LACKING, cure=cure)
+
+
+def _optional(name: str, found: str, cure: str) -> Finding:
+    return Finding(name=name, found=found, state=State.OPTIONAL, cure=cure)
+
+
+def _package(program: str) -> str:
+    return PACKAGES.get(program, program)
+
+
+def _install(package: str) -> str:
+    return f"apt-get install {package}"
+
+
+def _output(*command: str) -> str | None:
+    """Return what ``command`` printed, or None if it failed or is not there."""
+    # Not temper.process: that needs programs that may be missing here.
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _cpus() -> Finding:
+    return _ok("CPUs", f"{len(os.sched_getaffinity(0))} usable")
+
+
+def _memory() -> Finding:
+    size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
+    found = f"{size:.1f} GiB"
+    if size < LEAST_MEMORY:
+        return _lacking("memory", found, "a machine with 2 GiB")
+    return _ok("memory", found)
+
+
+def _qemus() -> list[Finding]:
+    return [
+        finding
+        for arch in ARCHES.values()
+        for finding in (_tool(arch.qemu), _plugins(arch))
+    ]
+
+
+def _plugins(arch: Arch) -> Finding:
+    name = f"{arch.qemu} plugins"
+    options = _output(arch.qemu, "-help") or ""
+    if re.search(r"^-plugin ", options, re.MULTILINE):
+        return _ok(name, "supported")
+    cure = f"{_install(_package(arch.qemu))}, and let it come first on the PATH"
+    return _lacking(name, "no QEMU that was built with them", cure)
+
+
+def _compilers() -> list[Finding]:
+    return [
+        finding
+        for arch in ARCHES.values()
+        for finding in (_compiler(arch), _tool(f"{cross_prefix(arch)}ld"))
+    ]
+
+
+def _compiler(arch: Arch) -> Finding:
+    finding = _tool(arch.compiler)
+    target = (_output(arch.compiler, "-dumpmachine") or "").strip()
+    if finding.state is State.OK and not target.startswith(f"{arch.name}-"):
+        wrong = f"compiles for '{target}', not for {arch.name}"
+        return _lacking(finding.name, wrong, f"a host that is {arch.name}")
+    return finding
+
+
+def _tool(program: str) -> Finding:
+    package = _package(program)
+    if shutil.which(program) is None:
+        return _lacking(program, "missing", _install(package))
+    output = _output(program, "--version")
+    if output is None:
+        cure = _install(f"--reinstall {package}")
+        return _lacking(program, f"'{program} --version' fails", cure)
+    version = _VERSION.search(output)
+    return _ok(program, version[0] if version else "does not tell its version")
+
+
+def _library(name: str) -> Finding:
+    package, arguments = LIBRARIES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "main.c")
+        source.write_text("int main(void) { return 0; }\n")
+        output = _output("gcc", str(source), "-o", f"{folder}/main", *arguments)
+    if output is None:
+        return _lacking(name, "no program can be built with it", _install(package))
+    return _ok(name, "found")
+
+
+def _sources() -> list[Finding]:
+    series = sorted({feature_named(name).series for name in feature_names()})
+    return [_source(number) for number in series]
+
+
+def _source(series: str) -> Finding:
+    package = f"linux-source-{series}"
+    path = DEBIAN_SOURCES / f"{package}.tar.xz"
+    if not path.is_file():
+        cure = f"{_install(package)}, or --source with a tree or tarball"
+        return _lacking(package, f"{path} is missing", cure)
+    version = _output("dpkg-query", "--show", "--showformat=${Version}", package)
+    return _ok(package, version or f"{path}, not from a package")
+
+
+def _build_space() -> float:
+    sources = cache_home() / "sources"
+    unpacked = sources.is_dir() and any(sources.iterdir())
+    return LATER_BUILD if unpacked else FIRST_BUILD
+
+
+def _disk(name: str, folder: Path, needed: float) -> Finding:
+    """Look at the disk that ``folder`` is or will be on; ``needed`` in GiB."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        cure = "own it, or name another place by XDG_CACHE_HOME and TEMPER_DATA"
+        return _lacking(name, f"{there} cannot be written to", cure)
+    free = shutil.disk_usage(there).free / GIB
+    found = f"{free:.1f} GiB free at {folder}"
+    if free < needed:
+        cure = f"free {needed:.1f} GiB there; temper cache prune helps if it has any"
+        return _lacking(name, found, cure)
+    return _ok(name, found)
+
+
+def _kvm() -> Finding:
+    name = "KVM"
+    try:
+        with KVM.open("r+b", buffering=0) as device:
+            version = fcntl.ioctl(device, _KVM_GET_API_VERSION)
+    except FileNotFoundError:
+        cure = "turn on (nested) virtualisation; modprobe kvm_intel or kvm_amd"
+        return _optional(name, f"{KVM} is missing", cure)
+    except PermissionError:
+        return _optional(name, f"{KVM} is not for this user", 'adduser "$USER" kvm')
+    except OSError as error:
+        return _optional(name, f"{KVM}: {error.strerror}", "modprobe kvm")
+    if version != _KVM_API_VERSION:
+        return _optional(name, f"API {version}, not {_KVM_API_VERSION}", "a newer host")
+    return _ok(name, f"API {version}; no machine of this version uses it")
+
+
+def _postgresql() -> Finding:
+    name = "PostgreSQL server"
+    servers = POSTGRESQL.glob("*/bin/postgres")
+    versions = sorted(int(path.parts[-3]) for path in servers)
+    if not versions:
+        return _optional(name, "missing", _install("postgresql"))
+    return _ok(name, str(versions[-1]))

@@ -1,0 +1,61 @@
+"""What can go wrong, by whose fault, and the way out.
+
+The command line prints ``message`` and ``hint`` of a TemperError and exits
+with its ``exit_code``; any other exception is a bug of ours.
+"""
+
+
+class TemperError(Exception):
+    """Something went wrong that the user can understand and mend."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InputError(TemperError):
+    """What the user gave cannot be used: a name, a file, a feature.toml."""
+
+    exit_code = 2
+
+
+class InfraError(TemperError):
+    """Our fault or the host's: a tool is missing, a disk full, QEMU killed."""
+
+    exit_code = 3
+
+
+class BootError(TemperError):
+    """The kernel's fault: it panicked, hung, or its init died.
+
+    ``console`` is what the kernel had printed until then.
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str, hint: str = "", console: str = "") -> None:
+        super().__init__(message, hint)
+        self.console = console
+
+
+class BuildError(TemperError):
+    """The kernel, a module or a target program did not build."""
+
+    exit_code = 5
+
+
+class SeriesError(BuildError):
+    """A patch of a series does not apply; the message names file and hunk."""
+
+
+class InterruptError(TemperError):
+    """The user stopped it; what was done is kept."""
+
+    exit_code = 130
+
+
+class StoreError(InfraError):
+    """The results store cannot be read or written."""

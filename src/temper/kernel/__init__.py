@@ -1,0 +1,16 @@
+"""From source to kernel: source, series, config, build, and the cache of all."""
+
+from temper.kernel.builder import Kernel, KernelSpec, build
+from temper.kernel.cache import Cache
+from temper.kernel.module import build_module
+from temper.kernel.source import Source, find_source
+
+__all__ = [
+    "Cache",
+    "Kernel",
+    "KernelSpec",
+    "Source",
+    "build",
+    "build_module",
+    "find_source",
+]

@@ -1,0 +1,332 @@
+"""Builds a kernel once: from its specification to an entry of the cache."""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from temper.arch import Arch, arch_named
+from temper.errors import BuildError
+from temper.kernel.cache import Cache, Entry, Facts
+from temper.kernel.compiler import compiler_version, cross_prefix, need_header
+from temper.kernel.config import (
+    Options,
+    build_steps,
+    check_config,
+    config_text,
+    wanted_options,
+)
+from temper.kernel.series import apply_series
+from temper.kernel.source import Source, source_tree
+from temper.process import Finished, need_tool, run
+from temper.progress import Progress
+
+BUILD_TOOLS = ("make", "flex", "bison", "bc", "gzip", "ccache", "patch")
+"""Programs a build calls, beside the compiler and tar."""
+
+BUILD_HEADERS = {"gelf.h": "libelf-dev", "stdlib.h": "libc6-dev"}
+"""Headers of the kernel's own tools -> Debian's package."""
+
+FLAGS = {
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER": "temper",
+    "KBUILD_BUILD_HOST": "temper",
+    "KBUILD_BUILD_VERSION": "1",
+    "KCFLAGS": "",
+    "SOURCE_DATE_EPOCH": "0",
+}
+"""Environment that makes a build the same anywhere and any time."""
+
+RECIPE = 1
+"""Raise it when kernels come out differently by a change of this file."""
+
+_KEPT = ("System.map", "Module.symvers")
+_DEVEL = "devel.tar.gz"
+_STEP = re.compile(r"^  [A-Z][A-Z0-9_ \[\]]* +(\S+)$")
+_CONFIG_TIMEOUT = 900.0
+_BUILD_TIMEOUT = 4 * 3600.0
+_LOG_TAIL = 15
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """All that decides which kernel is built."""
+
+    arch: Arch
+    source: Source
+    patches: tuple[Path, ...] = ()
+    options: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines on top of the architecture's fragment."""
+
+    @property
+    def wanted(self) -> Options:
+        """What its .config must hold."""
+        return wanted_options(self.arch, self.options)
+
+    def key(self) -> str:
+        """Hash what goes into the kernel; no path, no user, no host."""
+        inputs = {
+            "recipe": RECIPE,
+            "arch": self.arch.name,
+            "source": self.source.digest,
+            "patches": [_sha256(patch.read_bytes()) for patch in self.patches],
+            "options": self.wanted,
+            "compiler": compiler_version(self.arch),
+            "flags": FLAGS,
+        }
+        return _sha256(json.dumps(inputs, sort_keys=True).encode())
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel in the cache."""
+
+    key: str
+    arch: Arch
+    folder: Path
+    image: Path
+    config: Path
+    config_hash: str
+    """SHA-256 of ``config``."""
+    release: str
+    """As ``uname -r`` will say it."""
+    compiler: str
+    skipped: tuple[str, ...]
+    """Patches that the source had already."""
+    built: bool
+    """True when it was built just now, False when the cache had it."""
+    seconds: float
+    """How long its build took, whenever that was."""
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """Read a kernel from its cache entry."""
+        facts = entry.facts
+        return cls(
+            key=entry.key,
+            arch=arch_named(facts["arch"]),
+            folder=entry.folder,
+            image=entry.folder / facts["image"],
+            config=entry.folder / "config",
+            config_hash=facts["config_hash"],
+            release=facts["release"],
+            compiler=facts["compiler"],
+            skipped=tuple(facts["skipped"]),
+            built=entry.made,
+            seconds=facts["seconds"],
+        )
+
+    @property
+    def devel(self) -> Path:
+        """Tarball of what modules are built against."""
+        return self.folder / _DEVEL
+
+
+def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
+    """Return the kernel of ``spec``, building it if the cache is without it.
+
+    Raises SeriesError for a patch that does not apply, BuildError when the
+    configuration or the build fails, InfraError for a missing tool or full disk.
+    """
+
+    def make(result: Path, work: Path) -> Facts:
+        return _Build(spec, cache, progress, result, work).make()
+
+    key = spec.key()
+    title = f"Linux {spec.source.version} {spec.arch.name}"
+    if spec.patches:
+        title += f" with {len(spec.patches)} patch" + "es" * (len(spec.patches) > 1)
+    return Kernel.of(cache.entry("kernels", key, title, make, progress))
+
+
+def expected_steps(arch: Arch, cache: Cache) -> int:
+    """Guess how many steps a build takes: what the last one took."""
+    for facts in cache.facts("kernels"):
+        if facts["arch"] == arch.name:
+            return int(facts["steps"])
+    return build_steps(arch)
+
+
+@dataclass
+class _Build:
+    """One build, in folders that go away when it is over."""
+
+    spec: KernelSpec
+    cache: Cache
+    progress: Progress
+    result: Path
+    work: Path
+
+    def make(self) -> Facts:
+        for tool in BUILD_TOOLS:
+            need_tool(tool)
+        for header, package in BUILD_HEADERS.items():
+            need_header(header, package)
+        started = time.monotonic()
+        spec = self.spec
+        self._link(source_tree(spec.source, self.cache, self.progress))
+        skipped = apply_series(self.tree, spec.patches, self.progress)
+        self._configure()
+        steps = self._compile()
+        self._keep()
+        return {
+            "arch": spec.arch.name,
+            "source": {"version": spec.source.version, "digest": spec.source.digest},
+            "patches": [patch.name for patch in spec.patches],
+            "skipped": [patch.name for patch in skipped],
+            "options": spec.wanted,
+            "compiler": compiler_version(spec.arch),
+            "release": self._read("include/config/kernel.release"),
+            "image": Path(spec.arch.image).name,
+            "config_hash": _sha256((self.result / "config").read_bytes()),
+            "steps": steps,
+            "seconds": round(time.monotonic() - started, 1),
+            "built": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+    @property
+    def tree(self) -> Path:
+        return self.work / "linux"
+
+    @property
+    def out(self) -> Path:
+        # Kbuild refers to the source as ".." from here: no absolute path gets
+        # into a command or an object, so any folder gives the same bytes and
+        # hits the same entries of the compiler's cache.
+        return self.tree / "build"
+
+    def _link(self, pristine: Path) -> None:
+        # Links instead of copies save a gigabyte of writing. Nothing writes through
+        # them: patch puts new files in place, and make writes to ``out`` only.
+        done = run(["cp", "-al", pristine, self.tree], self.work, _CONFIG_TIMEOUT)
+        self._check(done, "copying of the source")
+
+    def _configure(self) -> None:
+        wanted = self.work / "wanted.config"
+        wanted.write_text(config_text(self.spec.wanted), encoding="utf-8")
+        with self.progress.task(f"Configuring Linux {self.spec.source.version}"):
+            done = self._tuxmake("config", _CONFIG_TIMEOUT, lambda line: None)
+        self._check(done, "configuration")
+        check_config(self.spec.wanted, self.out / ".config")
+
+    def _compile(self) -> int:
+        steps = 0
+        total = expected_steps(self.spec.arch, self.cache)
+        title = f"Building Linux {self.spec.source.version}"
+        with self.progress.task(title, total) as task:
+
+            def watch(line: str) -> None:
+                nonlocal steps
+                if step := _STEP.match(line):
+                    steps += 1
+                    file = step[1].removeprefix(f"{self.out}/")
+                    task.update(steps, max(total, steps), file)
+
+            done = self._tuxmake("kernel", _BUILD_TIMEOUT, watch)
+        self._check(done, "build")
+        log = "\n".join(done.lines) + "\n"
+        (self.result / "build.log.gz").write_bytes(gzip.compress(log.encode(), mtime=0))
+        return steps
+
+    def _tuxmake(
+        self, target: str, timeout: float, on_line: Callable[[str], None]
+    ) -> Finished:
+        arch = self.spec.arch
+        command: list[str | Path] = [
+            *(sys.executable, "-m", "tuxmake", "--runtime", "null", "--fail-fast"),
+            *("--verbose", "--color", "never", "--wrapper", "ccache"),
+            *("--directory", self.tree, "--build-dir", self.out),
+            *("--output-dir", self.work / "tuxmake"),
+            *("--target-arch", arch.name, "--kernel-image", arch.image_target),
+            *("--jobs", str(os.cpu_count() or 1)),
+            *("--kconfig", "tinyconfig", "--kconfig-add", self.work / "wanted.config"),
+            *(f"--environment={name}={value}" for name, value in FLAGS.items()),
+            f"CROSS_COMPILE={cross_prefix(arch)}",
+            target,
+        ]
+        return run(
+            command, self.work, timeout, env=self._environment(), on_line=on_line
+        )
+
+    def _environment(self) -> dict[str, str]:
+        """Return what programs see: nothing of the user's that could leak in."""
+        temporary = self.work / "tmp"
+        temporary.mkdir(exist_ok=True)
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.work),
+            "TMPDIR": str(temporary),
+            "CCACHE_DIR": str(self.cache.ccache),
+            # objtool alone is compiled by absolute paths.
+            "CCACHE_BASEDIR": str(self.tree),
+        }
+
+    def _check(self, done: Finished, what: str) -> None:
+        if done.status == 0:
+            return
+        self.cache.logs.mkdir(exist_ok=True)
+        log = self.cache.logs / f"{self.spec.key()}.log"
+        log.write_text("\n".join(done.lines) + "\n", encoding="utf-8")
+        raise BuildError(
+            f"the {what} of Linux {self.spec.source.version} failed:\n"
+            f"{done.tail(_LOG_TAIL)}",
+            f"the whole log is {log}",
+        )
+
+    def _keep(self) -> None:
+        image = Path(self.spec.arch.image)
+        shutil.copy(self.out / image, self.result / image.name)
+        shutil.copy(self.out / ".config", self.result / "config")
+        for name in _KEPT:
+            shutil.copy(self.out / name, self.result / name)
+        with self.progress.task("Keeping what modules are built against"):
+            self._keep_devel()
+
+    def _keep_devel(self) -> None:
+        devel = self.work / "devel"
+        compiler = self.spec.arch.compiler
+        env = self._environment() | {
+            "srctree": "..",
+            "SRCARCH": self.spec.arch.kernel_arch,
+            # Alike, so that its programs stay those of this host.
+            "CC": compiler,
+            "HOSTCC": compiler,
+        }
+        self._pack("sh", "../scripts/package/install-extmod-build", devel, env=env)
+        if programs := _programs(devel):
+            # Their debug information tells in which folder they were built.
+            self._pack("strip", "--remove-section=.note.gnu.build-id", *programs)
+        owner = ("--owner=0", "--group=0", "--numeric-owner")
+        options = ("-I", "gzip -1n", "--sort=name", "--mtime=@0", *owner)
+        self._pack("tar", *options, "-cf", self.result / _DEVEL, "-C", devel, ".")
+
+    def _pack(self, *command: str | Path, env: dict[str, str] | None = None) -> None:
+        done = run(command, self.out, _CONFIG_TIMEOUT, env=env)
+        self._check(done, "packing of the headers")
+
+    def _read(self, name: str) -> str:
+        return (self.out / name).read_text(encoding="utf-8").strip()
+
+
+def _programs(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if _is_elf(path)]
+
+
+def _is_elf(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,325 @@
+"""What took long to make, kept under a key that says all that went into it.
+
+One mechanism for sources, kernels, modules and target programs: an entry is a
+folder ``<root>/<kind>/<key>/`` with a manifest of its files. It appears whole or not
+at all, is checked each time it is used, and made anew when it is damaged.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from temper.errors import InfraError
+from temper.paths import cache_home
+from temper.process import DISK_FULL_HINT
+from temper.progress import Progress
+
+KINDS = ("sources", "kernels", "modules", "programs")
+
+BULKY = frozenset({"sources"})
+"""Kinds of over a gigabyte: each use checks their files' sizes, not contents."""
+
+Facts = dict[str, Any]
+"""What is worth knowing of an entry, as JSON can hold it."""
+
+Make = Callable[[Path, Path], Facts]
+"""Fills the first folder, may litter in the second, returns the facts."""
+
+_MANIFEST = "manifest.json"
+_SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something in the cache, found whole."""
+
+    kind: str
+    key: str
+    title: str
+    folder: Path
+    facts: Facts
+    made: bool = False
+    """True when it was made just now, False when it was there already."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the cache's inventory."""
+
+    kind: str
+    key: str
+    title: str
+    size: int
+    """Bytes."""
+    last_used: float
+    """Seconds since the epoch."""
+    damage: str = ""
+    """What is wrong with it; empty: nothing, as far as was looked."""
+
+
+class _DamagedError(Exception):
+    """An entry is not what its manifest says."""
+
+
+class Cache:
+    """The cache in the folder ``root``, made when first used."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or cache_home()
+
+    @property
+    def ccache(self) -> Path:
+        """The compiler's cache, shared by all kernels."""
+        return self.root / "ccache"
+
+    @property
+    def logs(self) -> Path:
+        """Logs of builds that failed."""
+        return self.root / "logs"
+
+    def entry(
+        self, kind: str, key: str, title: str, make: Make, progress: Progress
+    ) -> Entry:
+        """Return the entry ``kind``/``key``; ``make`` it if it is not there.
+
+        Who comes second while it is being made waits and gets the first one's. A
+        ``make`` that raises leaves nothing behind. Raises InfraError when the
+        disk is full or the cache cannot be written.
+        """
+        with (
+            self._clear_errors(title),
+            self._locked(kind, key, lambda: progress.say(_waiting(title))),
+        ):
+            found = self._find(kind, key, progress)
+            return found or self._make(kind, key, title, make)
+
+    def items(self) -> list[Item]:
+        """Return the inventory, last used first; files are not checked."""
+        items = [self._item(kind, folder) for kind, folder in self._folders()]
+        if self.ccache.is_dir():
+            used = max(path.stat().st_mtime for path in self.ccache.glob("**/"))
+            size = _size(self.ccache)
+            items.append(Item("ccache", "", "compiled objects", size, used))
+        return sorted(items, key=lambda item: item.last_used, reverse=True)
+
+    def facts(self, kind: str) -> list[Facts]:
+        """Return the facts of all readable entries of ``kind``, newest first."""
+        found = []
+        for _, folder in (pair for pair in self._folders() if pair[0] == kind):
+            try:
+                manifest = _manifest(folder)
+            except _DamagedError:
+                continue
+            found.append(((folder / _MANIFEST).stat().st_mtime, manifest["facts"]))
+        return [facts for _, facts in sorted(found, key=lambda pair: -pair[0])]
+
+    def verify(self) -> list[Item]:
+        """Check every file of every entry; remove and return the damaged ones."""
+        damaged = []
+        for kind, folder in self._folders():
+            with self._if_idle(kind, folder.name) as idle:
+                item = self._item(kind, folder, _check) if idle else None
+                if item and item.damage:
+                    shutil.rmtree(folder)
+                    damaged.append(item)
+        return damaged
+
+    def prune(self, days: float = 0) -> list[Item]:
+        """Remove what was not used for ``days`` and return it.
+
+        With 0 everything goes, logs and the compiler's cache too, which otherwise
+        looks after itself. What is being made just now stays.
+        """
+        limit = time.time() - days * _SECONDS_A_DAY
+        removed = []
+        for item in self.items():
+            if days and item.kind not in KINDS:
+                continue
+            with self._if_idle(item.kind, item.key) as idle:
+                if idle and item.last_used <= limit:
+                    shutil.rmtree(self.root / item.kind / item.key)
+                    removed.append(item)
+        self._sweep()
+        if not days:
+            shutil.rmtree(self.logs, ignore_errors=True)
+        return removed
+
+    def _find(self, kind: str, key: str, progress: Progress) -> Entry | None:
+        folder = self.root / kind / key
+        if not folder.exists():
+            return None
+        try:
+            manifest = _check(folder, "size" if kind in BULKY else "sha256")
+        except _DamagedError as damage:
+            progress.say(f"{folder} is damaged ({damage}): making it anew")
+            shutil.rmtree(folder)
+            return None
+        os.utime(folder / _MANIFEST)
+        return Entry(kind, key, manifest["title"], folder, manifest["facts"])
+
+    def _make(self, kind: str, key: str, title: str, make: Make) -> Entry:
+        scratch = self._scratch(kind, key)
+        # Left by a run that was killed: we hold the lock, so nobody works there.
+        shutil.rmtree(scratch, ignore_errors=True)
+        result, litter = scratch / "entry", scratch / "work"
+        try:
+            result.mkdir(parents=True)
+            litter.mkdir()
+            facts = make(result, litter)
+            manifest = {"title": title, "facts": facts}
+            manifest |= {name: check(result) for name, check in _CHECKS.items()}
+            (result / _MANIFEST).write_text(json.dumps(manifest, indent=1))
+            folder = self.root / kind / key
+            folder.parent.mkdir(exist_ok=True)
+            result.rename(folder)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return Entry(kind, key, title, folder, facts, made=True)
+
+    def _scratch(self, kind: str, key: str) -> Path:
+        return self.root / "tmp" / f"{kind}-{key}"
+
+    def _lock(self, kind: str, key: str) -> FileLock:
+        folder = self.root / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        return FileLock(folder / f"{kind}-{key}.lock")
+
+    @contextmanager
+    def _locked(self, kind: str, key: str, wait: Callable[[], None]) -> Iterator[None]:
+        lock = self._lock(kind, key)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            wait()
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _if_idle(self, kind: str, key: str) -> Iterator[bool]:
+        lock = self._lock(kind, key)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _clear_errors(self, title: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise InfraError(
+                    f"the disk of {self.root} is full: could not make {title}",
+                    DISK_FULL_HINT,
+                ) from error
+            if error.errno in (errno.EACCES, errno.EROFS):
+                raise InfraError(
+                    f"the cache cannot be written: {error}",
+                    "XDG_CACHE_HOME names the folder it is kept in",
+                ) from error
+            raise
+
+    def _folders(self) -> list[tuple[str, Path]]:
+        return [
+            (kind, folder)
+            for kind in KINDS
+            for folder in sorted((self.root / kind).glob("*"))
+        ]
+
+    def _item(
+        self,
+        kind: str,
+        folder: Path,
+        read: Callable[[Path], dict[str, Any]] | None = None,
+    ) -> Item:
+        try:
+            title, damage = (read or _manifest)(folder)["title"], ""
+            used = (folder / _MANIFEST).stat().st_mtime
+        except _DamagedError as error:
+            title, damage = "damaged", str(error)
+            used = folder.stat().st_mtime
+        return Item(kind, folder.name, title, _size(folder), used, damage)
+
+    def _sweep(self) -> None:
+        for scratch in (self.root / "tmp").glob("*"):
+            kind, _, key = scratch.name.partition("-")
+            with self._if_idle(kind, key) as idle:
+                if idle:
+                    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _waiting(title: str) -> str:
+    return f"another run is making {title}: waiting for it"
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_bytes())
+    except (OSError, ValueError) as error:
+        raise _DamagedError(f"no readable {_MANIFEST}") from error
+    if not isinstance(manifest, dict) or not manifest.keys() >= _FIELDS:
+        raise _DamagedError(f"{_MANIFEST} is not one of ours")
+    return manifest
+
+
+def _check(folder: Path, how: str = "sha256") -> dict[str, Any]:
+    manifest = _manifest(folder)
+    wanted, found = manifest[how], _CHECKS[how](folder)
+    wrong = [name for name in wanted if found.get(name) != wanted[name]]
+    if wrong:
+        raise _DamagedError(f"{wrong[0]} is not as it was made")
+    return manifest
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name != _MANIFEST and path.is_file() and not path.is_symlink():
+            yield name, path
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {name: path.stat().st_size for name, path in _files(folder)}
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    files = dict(_files(folder))
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(files, pool.map(_sha256, files.values()), strict=True))
+
+
+_CHECKS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "size": _sizes,
+    "sha256": _hashes,
+}
+"""What a manifest says of every file, and who finds it out."""
+
+_FIELDS = {"title", "facts", *_CHECKS}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())

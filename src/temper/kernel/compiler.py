@@ -1,0 +1,43 @@
+"""The compiler and linker of an architecture, and which ones they are."""
+
+from functools import cache
+from pathlib import Path
+
+from temper.arch import Arch
+from temper.errors import InfraError
+from temper.process import run
+
+_TIMEOUT = 30.0
+
+
+def cross_prefix(arch: Arch) -> str:
+    """Return what the names of the architecture's tools start with."""
+    return arch.compiler.removesuffix("gcc")
+
+
+@cache
+def compiler_version(arch: Arch) -> str:
+    """Say compiler, its target and linker in one line, without any path.
+
+    Raises InfraError when one is missing.
+    """
+    gcc = _first_line(arch.compiler, "--version")
+    target = _first_line(arch.compiler, "-dumpmachine")
+    linker = _first_line(f"{cross_prefix(arch)}ld", "--version")
+    return f"{gcc}, {target}, {linker}"
+
+
+def need_header(header: str, package: str) -> None:
+    """Raise InfraError if programs for this host cannot include ``header``."""
+    command = ["gcc", "-fsyntax-only", "-include", header, "-xc", "/dev/null"]
+    if run(command, Path("/"), _TIMEOUT).status:
+        raise InfraError(
+            f"the header '{header}' is missing", f"apt-get install {package}"
+        )
+
+
+def _first_line(*command: str) -> str:
+    done = run(command, Path("/"), _TIMEOUT)
+    if done.status or not done.lines:
+        raise InfraError(f"'{' '.join(command)}' failed: {done.tail(1)}")
+    return done.lines[0]

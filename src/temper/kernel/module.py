@@ -1,0 +1,93 @@
+"""Builds a kernel module of one C file against a kernel of the cache."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from temper.errors import BuildError, InputError
+from temper.kernel.builder import FLAGS, Kernel
+from temper.kernel.cache import Cache, Facts
+from temper.kernel.compiler import cross_prefix
+from temper.process import run
+from temper.progress import Progress
+
+RECIPE = 1
+"""Raise it when modules come out differently by a change of this file."""
+
+_TIMEOUT = 600.0
+_LOG_TAIL = 15
+
+# The prefix map keeps the folder's name out of the module.
+_KBUILD = """\
+obj-m := {name}.o
+ccflags-y := -I$(src) -ffile-prefix-map=$(src)/=
+"""
+
+
+def build_module(
+    kernel: Kernel,
+    source: Path,
+    cache: Cache,
+    progress: Progress,
+    headers: Sequence[Path] = (),
+) -> Path:
+    """Return the module built of the C file ``source`` for ``kernel``.
+
+    It can include the ``*.h`` of its own folder and of the folders ``headers``.
+    Raises InputError when ``source`` is missing, BuildError when it does not build.
+    """
+    if not source.is_file():
+        raise InputError(f"there is no module source {source}")
+    folders = (source.parent, *headers)
+    files = [source, *(h for folder in folders for h in sorted(folder.glob("*.h")))]
+    inputs = {
+        "recipe": RECIPE,
+        "kernel": kernel.key,
+        "files": {file.name: _sha256(file) for file in files},
+        "source": source.name,
+    }
+    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+    def make(result: Path, work: Path) -> Facts:
+        with progress.task(f"Building module {source.stem}"):
+            module = _make(kernel, files, work)
+        shutil.copy(module, result)
+        return {"kernel": kernel.key, "source": source.name}
+
+    title = f"module {source.stem} for Linux {kernel.release} {kernel.arch.name}"
+    entry = cache.entry("modules", key, title, make, progress)
+    return entry.folder / f"{source.stem}.ko"
+
+
+def _make(kernel: Kernel, files: Sequence[Path], work: Path) -> Path:
+    source = files[0]
+    devel, folder, temporary = work / "devel", work / "module", work / "tmp"
+    for path in (devel, folder, temporary):
+        path.mkdir()
+    for file in files:
+        shutil.copy(file, folder)
+    (folder / "Kbuild").write_text(_KBUILD.format(name=source.stem), encoding="utf-8")
+    make = [
+        *("make", f"M={folder}", f"ARCH={kernel.arch.kernel_arch}"),
+        *(f"CC={kernel.arch.compiler}", f"CROSS_COMPILE={cross_prefix(kernel.arch)}"),
+    ]
+    env = FLAGS | {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
+    commands: list[list[str | Path]] = [
+        ["tar", "-xzf", kernel.devel],
+        [*make, "modules"],
+    ]
+    for command in commands:
+        done = run(command, devel, _TIMEOUT, env=env)
+        if done.status:
+            raise BuildError(
+                f"module {source.name} does not build for Linux {kernel.release}:\n"
+                f"{done.tail(_LOG_TAIL)}"
+            )
+    return folder / f"{source.stem}.ko"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,79 @@
+"""Applies a patch series, and says which hunk did not fit."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from temper.errors import SeriesError
+from temper.process import run
+from temper.progress import Progress
+
+_TIMEOUT = 120.0
+_PATCH = ("patch", "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch", "-i")
+_FILE = re.compile(r"(?:checking|patching) file '?(.*?)'?(?: \(.*\))?$")
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """How a patch would apply: ``distance`` is by how many lines hunks moved."""
+
+    fits: bool
+    distance: int
+    lines: list[str]
+
+
+def apply_series(
+    tree: Path, patches: Sequence[Path], progress: Progress
+) -> tuple[Path, ...]:
+    """Apply ``patches`` to ``tree`` in order, without fuzz.
+
+    Returns those that were skipped because the tree has them already. Raises
+    SeriesError naming patch, file and hunk.
+    """
+    skipped = []
+    for patch in patches:
+        if is_applied(tree, patch):
+            progress.say(f"{patch.name}: the source has it already")
+            skipped.append(patch)
+        else:
+            done = run([*_PATCH, patch.resolve()], tree, _TIMEOUT)
+            if done.status:
+                raise SeriesError(f"{patch.name} does not apply: {done.tail(3)}")
+    return tuple(skipped)
+
+
+def is_applied(tree: Path, patch: Path) -> bool:
+    """Return whether ``tree`` has ``patch`` already.
+
+    Raises SeriesError when it has not, and cannot take it either.
+    """
+    forward = _try(tree, patch)
+    backward = _try(tree, patch, "--reverse")
+    if forward.fits and backward.fits:
+        # Lines that repeat can fit both ways; they are where they fit better.
+        return backward.distance < forward.distance
+    if not (forward.fits or backward.fits):
+        raise SeriesError(f"{patch.name} does not apply: {_misfit(forward.lines)}")
+    return backward.fits
+
+
+def _try(tree: Path, patch: Path, *options: str) -> _Trial:
+    command: list[str | Path] = [*_PATCH, patch.resolve(), "--dry-run", *options]
+    done = run(command, tree, _TIMEOUT)
+    moves = re.findall(r"\(offset (-?\d+) lines?\)", "\n".join(done.lines))
+    distance = sum(abs(int(lines)) for lines in moves)
+    return _Trial(done.status == 0, distance, done.lines)
+
+
+def _misfit(lines: list[str]) -> str:
+    """Name file and hunk of the first misfit that patch reported in ``lines``."""
+    file = ""
+    for line in lines:
+        if named := _FILE.match(line):
+            file = named[1]
+        if failed := re.match(r"Hunk #(\d+) FAILED at (\d+)", line):
+            return f"{file}: hunk {failed[1]} (line {failed[2]}) does not match"
+        if missing := re.match(r"\|\+\+\+ b/(\S+)", line):
+            return f"{missing[1]}: no such file in this source"
+    return "\n".join(lines) or "patch does not say why"

@@ -1,0 +1,160 @@
+"""A feature's series as commits in a git tree, and back to patch files.
+
+The tree is where patches are worked on: its tag ``base`` is the source, and what
+is committed on top of it is the series.
+"""
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from temper.catalog import Feature
+from temper.errors import InputError, SeriesError
+from temper.kernel.cache import Cache
+from temper.kernel.series import is_applied
+from temper.kernel.source import Source, source_tree
+from temper.process import Finished, run
+from temper.progress import Progress
+
+BASE = "base"
+"""The tag of the source's commit."""
+
+_SKIPPED = "temper.skipped"
+"""The git setting that lists patches the source had already."""
+
+_TIMEOUT = 1800.0
+
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "Temper",
+    "GIT_AUTHOR_EMAIL": "temper@localhost",
+    "GIT_COMMITTER_NAME": "Temper",
+    "GIT_COMMITTER_EMAIL": "temper@localhost",
+}
+
+_FORMAT = (
+    *("-c", "core.abbrev=12", "format-patch", "--quiet", "--no-numbered"),
+    *("--zero-commit", "--no-signature"),
+)
+
+
+def series_folder(feature: Feature) -> Path:
+    """Return the folder of the feature's series."""
+    return feature.folder / "patches" / feature.series
+
+
+def make_tree(
+    feature: Feature, folder: Path, source: Source, cache: Cache, progress: Progress
+) -> list[Path]:
+    """Make ``folder`` a git tree of ``source`` with the feature's series on top.
+
+    Returns the patches that are commits now; what the source has already is left
+    out, and said. Raises InputError when ``folder`` has something in it, and
+    SeriesError when a patch does not apply: the tree then stands as far as it got.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(
+            f"{folder} is not empty", "give a folder that does not exist yet"
+        )
+    pristine = source_tree(source, cache, progress)
+    try:
+        with progress.task(f"Committing Linux {source.version}"):
+            _commit_base(pristine, folder, source)
+    except BaseException:
+        with suppress(OSError):
+            shutil.rmtree(folder)
+        raise
+    patches = sorted(series_folder(feature).glob("*.patch"))
+    return [patch for patch in patches if _commit(folder, patch, progress)]
+
+
+def export_series(feature: Feature, folder: Path) -> list[Path]:
+    """Write the commits of the tree ``folder`` to the feature's series folder.
+
+    Returns the files of the series; those that are no longer in it are removed.
+    Raises InputError when ``folder`` is no such tree, or when something that was
+    worked on would be lost.
+    """
+    _check_tree(folder)
+    series = series_folder(feature)
+    series.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=series, prefix=".new-") as name:
+        new = Path(name)
+        _git(folder, *_FORMAT, "--output-directory", new.resolve(), f"{BASE}..HEAD")
+        names = {patch.name for patch in new.glob("*.patch")}
+        for patch in new.iterdir():
+            patch.replace(series / patch.name)
+    for patch in series.glob("*.patch"):
+        if patch.name not in names:
+            patch.unlink()
+    return [series / patch for patch in sorted(names)]
+
+
+def _commit_base(pristine: Path, folder: Path, source: Source) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    done = run(["cp", "-a", f"{pristine}/.", folder], pristine, _TIMEOUT)
+    if done.status:
+        raise InputError(f"{folder} cannot be written: {done.tail(1)}")
+    _git(folder, "init", "--quiet")
+    # All of it: the source's .gitignore means what is built in it.
+    _git(folder, "add", "--all", "--force")
+    message = f"Linux {source.version}\n\n{source.digest}"
+    epoch = {"GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
+    _git(folder, "commit", "--quiet", "--message", message, env=epoch)
+    _git(folder, "tag", BASE)
+
+
+def _commit(folder: Path, patch: Path, progress: Progress) -> bool:
+    try:
+        applied = is_applied(folder, patch)
+    except SeriesError as error:
+        raise SeriesError(
+            error.message,
+            f"{folder} has what comes before it: git -C {folder} am --reject {patch}",
+        ) from error
+    if applied:
+        progress.say(f"{patch.name}: the source has it already")
+        _git(folder, "config", "--add", _SKIPPED, patch.name)
+    else:
+        _git(folder, "am", "--quiet", patch.resolve())
+    return not applied
+
+
+def _check_tree(folder: Path) -> None:
+    hint = "temper kernel tree makes one"
+    if not (folder / ".git").exists():
+        raise InputError(f"{folder} is no git tree", hint)
+    if _try_git(folder, "merge-base", "--is-ancestor", BASE, "HEAD").status:
+        raise InputError(f"{folder} has no commits on a tag '{BASE}'", hint)
+    if _git(folder, "status", "--porcelain", "--untracked-files=no").lines:
+        raise InputError(f"{folder} has changes that are not committed", "git commit")
+    if (folder / ".git" / "rebase-apply").exists():
+        raise InputError(f"{folder} is in the middle of git am", "finish it first")
+    skipped = _try_git(folder, "config", "--get-all", _SKIPPED).lines
+    if skipped:
+        raise InputError(
+            f"the source of {folder} had {', '.join(skipped)} already: "
+            "exporting would remove it from the series",
+            "make the tree from a source without it, or remove the patch and "
+            f"git config --unset-all {_SKIPPED}",
+        )
+
+
+def _git(
+    folder: Path, *arguments: str | Path, env: dict[str, str] | None = None
+) -> Finished:
+    done = _try_git(folder, *arguments, env=env)
+    if done.status:
+        raise InputError(f"git failed in {folder}: {done.tail(3)}")
+    return done
+
+
+def _try_git(
+    folder: Path, *arguments: str | Path, env: dict[str, str] | None = None
+) -> Finished:
+    # The user's own settings would change what patches look like.
+    settings = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    full = inherited | _IDENTITY | settings | (env or {})
+    return run(["git", *arguments], folder, _TIMEOUT, env=full)

@@ -1,0 +1,21 @@
+"""Where kernels run: one small interface, one file per kind of machine."""
+
+from temper.machine.base import (
+    BootRequest,
+    BootResult,
+    Machine,
+    MachineFacts,
+    StoppedError,
+    Watcher,
+)
+from temper.machine.tcg import Tcg
+
+__all__ = [
+    "BootRequest",
+    "BootResult",
+    "Machine",
+    "MachineFacts",
+    "StoppedError",
+    "Tcg",
+    "Watcher",
+]

@@ -1,0 +1,88 @@
+"""What every machine can do."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from temper.run.wire import AnyRecord
+
+
+@dataclass(frozen=True)
+class BootRequest:
+    """One start of a kernel with a job to do."""
+
+    image: Path
+    """bzImage or vmlinux."""
+    initramfs: Path
+    cmdline: str
+    """What the variant wants; the machine adds what it needs itself."""
+    cpu: str
+    """CPU model; empty: the machine's own."""
+    exact: bool
+    """True: the clock counts instructions, and classes are counted too."""
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """What a machine will run a request with."""
+
+    clock: str
+    """In words, what the guest's clock is."""
+    unit: str
+    """Of a difference of two readings of that clock."""
+    cpus: int
+    cpu_model: str
+    qemu_version: str
+    qemu_command: str
+    cmdline: str
+    """The whole kernel command line."""
+    plugin: str
+    """API level of the counting plugin; empty: not loaded."""
+
+
+@dataclass(frozen=True)
+class BootResult:
+    """What a boot that came to its end brought back."""
+
+    records: list[AnyRecord]
+    """All of them, by their sequence numbers without a gap."""
+    console: str
+    wall_seconds: float
+
+
+class Machine(Protocol):
+    """Somewhere a kernel can be started."""
+
+    name: str
+    channel: str
+    """The device in the target that carries records out of it."""
+
+    def prepare(self) -> None:
+        """Make what boots need and do not make themselves; call it once, first."""
+
+    def facts(self, request: BootRequest) -> MachineFacts:
+        """Say what ``request`` will run with; raise InfraError if it cannot."""
+
+    def boot(self, request: BootRequest, work: Path, watcher: "Watcher") -> BootResult:
+        """Start a kernel and wait for the end of its job.
+
+        ``work`` is an empty folder for what the machine writes meanwhile. Raises
+        BootError if the kernel failed, InfraError if the machine did, and
+        StoppedError when the watcher asked for it.
+        """
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who waits for a boot, from another thread."""
+
+    stop: threading.Event
+    """Set it, and the boot is given up."""
+    on_program: Callable[[int], None] = lambda done: None
+    """Told how many programs of the job have ended."""
+
+
+class StoppedError(Exception):
+    """Somebody asked for the boot to be stopped."""

@@ -1,0 +1,89 @@
+"""Builds the counting plugin for the QEMU at hand."""
+
+import hashlib
+import json
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from temper.arch import Arch
+from temper.errors import BuildError, InfraError
+from temper.kernel.cache import Cache, Facts
+from temper.paths import REPOSITORY
+from temper.process import run
+from temper.progress import Progress
+
+SOURCES = REPOSITORY / "plugin"
+LEVELS = range(1, 8)
+"""API levels that plugin/qemu_plugin.h knows."""
+
+_FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
+_TIMEOUT = 60.0
+
+# QEMU turns this down and says which level it speaks.
+_PROBE = """\
+int qemu_plugin_version = 1 << 20;
+int qemu_plugin_install(void);
+int qemu_plugin_install(void) { return 1; }
+"""
+
+
+@cache
+def api_level(qemu: str) -> int:
+    """Ask the program ``qemu`` for its plugin API level.
+
+    Raises InfraError if it has none, or one we do not know.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        probe = Path(folder) / "probe.so"
+        _compile(["-x", "c", "-"], probe, _PROBE)
+        command = [qemu, "-M", "none", "-display", "none", "-plugin", str(probe)]
+        answer = run(command, Path(folder), _TIMEOUT).tail(1)
+    found = re.search(r"only up to version (\d+)", answer)
+    if found is None:
+        raise InfraError(
+            f"{qemu} cannot load plugins: {answer}",
+            "Debian's qemu-system packages can; is another one first on the PATH?",
+        )
+    level = int(found[1])
+    if level not in LEVELS:
+        raise InfraError(
+            f"{qemu} speaks plugin API level {level}; known are "
+            f"{LEVELS[0]} to {LEVELS[-1]}",
+            "plugin/qemu_plugin.h has to learn it",
+        )
+    return level
+
+
+def build_plugin(arch: Arch, level: int, cache: Cache, progress: Progress) -> Path:
+    """Return the plugin for guests of ``arch``, built for an API level."""
+    sources = [SOURCES / "counts.c", SOURCES / f"classes_{arch.name}.c"]
+    inputs = {
+        "files": {
+            path.name: path.read_text(encoding="utf-8")
+            for path in sorted(SOURCES.glob("*.[ch]"))
+        },
+        "arch": arch.name,
+        "level": level,
+        "flags": _FLAGS,
+    }
+    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+    def make(result: Path, _work: Path) -> Facts:
+        level_flag = f"-DTEMPER_PLUGIN_API={level}"
+        _compile([level_flag, *map(str, sources)], result / "counts.so")
+        return {"arch": arch.name, "level": level}
+
+    title = f"QEMU plugin for {arch.name}, API level {level}"
+    return cache.entry("programs", key, title, make, progress).folder / "counts.so"
+
+
+def _compile(arguments: list[str], output: Path, source: str = "") -> None:
+    command = ["gcc", *_FLAGS, *arguments, "-o", str(output)]
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(source.encode())
+        stdin.seek(0)
+        done = run(command, output.parent, _TIMEOUT, stdin=stdin)
+    if done.status:
+        raise BuildError(f"the QEMU plugin does not build:\n{done.tail(15)}")

@@ -1,0 +1,22 @@
+"""Where Temper keeps things, by the XDG base directory rules."""
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+"""The checkout: features/, kernel/, target/ and plugin/ stand in it."""
+
+
+def cache_home() -> Path:
+    """Return the folder of kernels, sources and target programs."""
+    return platformdirs.user_cache_path("temper", appauthor=False)
+
+
+def data_home() -> Path:
+    """Return the folder of results; ``TEMPER_DATA`` overrides it."""
+    given = os.environ.get("TEMPER_DATA")
+    if given:
+        return Path(given)
+    return platformdirs.user_data_path("temper", appauthor=False)

@@ -1,0 +1,127 @@
+"""Runs other programs: always with a deadline, never leaving one behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from temper.errors import InfraError
+
+PACKAGES = {
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+    "aarch64-linux-gnu-ld": "binutils-aarch64-linux-gnu",
+    "ld": "binutils",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "setpriv": "util-linux",
+    "xz": "xz-utils",
+}
+"""Debian's package of a tool, where it is not called the same."""
+
+DISK_FULL_HINT = "temper cache prune"
+SCRATCH_FULL_HINT = "make room, or name another folder in TMPDIR"
+
+_GRACE = 5.0
+"""Seconds a program has to go when told to."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that came to its end."""
+
+    status: int
+    """Exit status; negative: the signal that killed it."""
+    lines: list[str]
+    """All it printed, both streams, without line ends."""
+
+    def tail(self, count: int) -> str:
+        """Return the last ``count`` lines that are not empty."""
+        return "\n".join([line for line in self.lines if line.strip()][-count:])
+
+
+def need_tool(tool: str) -> None:
+    """Raise InfraError if ``tool`` is not on the PATH."""
+    if shutil.which(tool) is None:
+        cure = f"apt-get install {PACKAGES.get(tool, tool)}"
+        raise InfraError(f"the program '{tool}' is missing", cure)
+
+
+def run(
+    command: Sequence[str | Path],
+    cwd: Path,
+    timeout: float,
+    *,
+    env: Mapping[str, str] | None = None,
+    stdin: IO[bytes] | None = None,
+    on_line: Callable[[str], None] = lambda line: None,
+    full_hint: str = DISK_FULL_HINT,
+) -> Finished:
+    """Run ``command`` in ``cwd`` for at most ``timeout`` seconds.
+
+    ``on_line`` is called with each line as it is printed; ``full_hint`` is the way
+    out when the disk of ``cwd`` is full. The program and all its
+    children are dead when this returns or raises, whatever happens, and die with
+    us if we are killed.
+
+    Raises InfraError when the program is missing, too slow, or finds the disk full.
+    """
+    need_tool(str(command[0]))
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "TERM", "--", *command],
+        cwd=cwd,
+        # Messages are searched for words below.
+        env={**(os.environ if env is None else env), "LC_ALL": "C"},
+        stdin=stdin or subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    late = threading.Event()
+    alarm = threading.Timer(timeout, _expire, (process, late))
+    alarm.daemon = True
+    alarm.start()
+    lines = []
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            on_line(lines[-1])
+        status = process.wait()
+    finally:
+        alarm.cancel()
+        _end(process)
+    if late.is_set():
+        name = Path(command[0]).name
+        raise InfraError(f"'{name}' was stopped: it ran for over {timeout:.0f} s")
+    if status and any("No space left on device" in line for line in lines):
+        raise InfraError(f"the disk of {cwd} is full", full_hint)
+    return Finished(status, lines)
+
+
+def _expire(process: "subprocess.Popen[str]", late: threading.Event) -> None:
+    late.set()
+    _signal_all(process, signal.SIGKILL)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    if process.poll() is None:
+        # Compilers remove their temporary files when told politely.
+        _signal_all(process, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
+    _signal_all(process, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _signal_all(process: "subprocess.Popen[str]", number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -1,0 +1,22 @@
+"""Reports for programs: JSON, and the schemas that describe it."""
+
+import json
+
+from temper.report.models import PriceReport, ProofReport
+
+SCHEMAS: dict[str, type[PriceReport | ProofReport]] = {
+    "price.v1.json": PriceReport,
+    "prove.v1.json": ProofReport,
+}
+"""Name of a schema file in docs/schema/ -> the report it describes."""
+
+
+def to_json(report: PriceReport | ProofReport) -> str:
+    """Return a report as indented JSON; keys stand in the order of the model."""
+    return report.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def schema(name: str) -> str:
+    """Return the JSON Schema that ``docs/schema/name`` must hold."""
+    described = SCHEMAS[name].model_json_schema(by_alias=True, mode="serialization")
+    return json.dumps(described, indent=2) + "\n"

@@ -1,0 +1,99 @@
+"""The records of one stored boot, sorted by what they say."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from temper.errors import StoreError
+from temper.run.facts import BootFacts, StoredBoot, StoredRun
+from temper.run.wire import (
+    AnyRecord,
+    Classes,
+    Exit,
+    Histogram,
+    InForce,
+    WireError,
+    Workload,
+    parse_record,
+)
+from temper.stats.exact import merge
+
+
+@dataclass
+class BootResults:
+    """What one boot that ended well brought back, by workload."""
+
+    facts: BootFacts
+    workloads: dict[str, Workload] = field(default_factory=dict)
+    quiet: dict[str, dict[int, int]] = field(default_factory=dict)
+    """workload -> histogram of the samples no timer tick fell into."""
+    ticked: dict[str, dict[int, int]] = field(default_factory=dict)
+    """workload -> histogram of the others."""
+    classes: dict[str, dict[str, int]] = field(default_factory=dict)
+    """workload -> instructions by class over its marked region."""
+    checks: list[InForce] = field(default_factory=list)
+    failures: list[Exit] = field(default_factory=list)
+    """Programs of the job that did not end with status 0."""
+
+    @property
+    def name(self) -> str:
+        """Name the boot for people, who count from 1."""
+        return f"boot {self.facts.repeat + 1} of {self.facts.variant}"
+
+
+def boot_results(boot: StoredBoot) -> BootResults:
+    """Sort a boot's records; raise StoreError where they do not add up."""
+    results = BootResults(boot.facts)
+    parts: dict[tuple[str, bool], list[dict[int, int]]] = defaultdict(list)
+    regions: dict[int, dict[str, int]] = {}
+    for record in _records(boot, results.name):
+        match record:
+            case Histogram():
+                parts[record.workload, record.tick].append(dict(record.bins))
+            case Workload():
+                results.workloads[record.workload] = record
+            case Classes():
+                regions[record.region] = record.counts
+            case InForce():
+                results.checks.append(record)
+            case Exit() if record.status:
+                results.failures.append(record)
+            case _:
+                pass
+    for name, workload in results.workloads.items():
+        results.quiet[name] = merge(parts[name, False])
+        results.ticked[name] = merge(parts[name, True])
+        results.classes[name] = regions.get(workload.region, {})
+        _check_complete(results, name)
+    return results
+
+
+def results_by_variant(run: StoredRun) -> dict[str, list[BootResults]]:
+    """Return the boots that ended well, by variant, the baseline first."""
+    names = [run.plan.baseline, *(slot.variant for slot in run.plan.slots)]
+    found: dict[str, list[BootResults]] = {name: [] for name in names}
+    for boot in sorted(run.boots, key=lambda boot: boot.facts.repeat):
+        if boot.facts.status == "ok":
+            found[boot.facts.variant].append(boot_results(boot))
+    return found
+
+
+def _records(boot: StoredBoot, name: str) -> list[AnyRecord]:
+    try:
+        return [parse_record(fields) for fields in boot.records]
+    except WireError as error:
+        raise StoreError(
+            f"{name}: {error}", "its raw file is damaged; run the boot again"
+        ) from error
+
+
+def _check_complete(results: BootResults, workload: str) -> None:
+    said = results.workloads[workload].samples
+    held = sum(results.quiet[workload].values()) + sum(
+        results.ticked[workload].values()
+    )
+    if held != said:
+        raise StoreError(
+            f"{results.name}: {workload}: {said} samples were taken, "
+            f"its histogram holds {held}",
+            "its raw file is damaged; run the boot again",
+        )

@@ -1,0 +1,34 @@
+"""What the doctor found, for people."""
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from temper.doctor import Examination, State
+from temper.report.tables import WIDTH
+
+_STYLES = {State.OK: "green", State.LACKING: "bold red", State.OPTIONAL: "yellow"}
+
+
+def print_findings(console: Console, examination: Examination) -> None:
+    """Print a line for each finding, under a lack its cure, and the verdict."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("what", "state", "found"):
+        table.add_column(title, overflow="fold")
+    for finding in examination.findings:
+        state = Text(finding.state, _STYLES[finding.state])
+        table.add_row(Text(finding.name), state, Text(finding.found))
+        if finding.cure:
+            table.add_row("", "cure:", Text(finding.cure, "italic"))
+    width = min(WIDTH, console.width)
+    console.print(table, width=width)
+    console.print()
+    console.print(_verdict(len(examination.lacking)), width=width)
+
+
+def _verdict(lacks: int) -> Text:
+    if lacks == 0:
+        return Text("This host has all that Temper needs.", "bold green")
+    advice = "'make setup' installs all packages that are not optional."
+    return Text(f"Lacking: {lacks}. {advice}", "bold red")

@@ -1,0 +1,62 @@
+"""Whether counts may be called exact: the same boot twice gives the same."""
+
+from collections.abc import Mapping, Sequence
+
+from temper.report.boots import BootResults
+
+ENOUGH_BOOTS = 2
+
+
+def exactness(boots: Mapping[str, Sequence[BootResults]]) -> tuple[bool, str]:
+    """Say whether the counts of these variants are exact, and why or why not."""
+    for variant, results in boots.items():
+        objection = _objection(variant, results)
+        if objection:
+            return False, objection
+    times = min((len(results) for results in boots.values()), default=0)
+    return True, (
+        f"{times} boots of each variant gave identical histograms, "
+        "order of samples and class counts"
+    )
+
+
+def _objection(variant: str, results: Sequence[BootResults]) -> str:
+    for boot in results:
+        if not boot.facts.exact:
+            return f"the clock of {boot.name} did not count instructions"
+    if len(results) < ENOUGH_BOOTS:
+        return (
+            f"{variant} has {len(results)} finished boot, "
+            f"{ENOUGH_BOOTS} are needed to see whether its counts repeat"
+        )
+    first = results[0]
+    for other in results[1:]:
+        what = _difference(first, other)
+        if what:
+            repeat = other.facts.repeat + 1
+            return f"{what} between {first.name} and its boot {repeat}"
+    return ""
+
+
+def _difference(one: BootResults, other: BootResults) -> str:
+    for what in ("kernel_key", "cmdline", "qemu_version", "cpu_model"):
+        if getattr(one.facts, what) != getattr(other.facts, what):
+            return f"the {what.replace('_', ' ')} differs"
+    for workload in one.workloads | other.workloads:
+        if not (workload in one.workloads and workload in other.workloads):
+            return f"{workload}: it was not measured in both, a difference"
+        if _histograms(one, workload) != _histograms(other, workload):
+            return f"{workload}: the histograms differ"
+        if _sequence(one, workload) != _sequence(other, workload):
+            return f"{workload}: the order of samples differs"
+        if one.classes[workload] != other.classes[workload]:
+            return f"{workload}: the class counts differ"
+    return ""
+
+
+def _histograms(boot: BootResults, workload: str) -> tuple[dict[int, int], ...]:
+    return boot.quiet[workload], boot.ticked[workload]
+
+
+def _sequence(boot: BootResults, workload: str) -> str:
+    return boot.workloads[workload].sequence

@@ -1,0 +1,121 @@
+"""Lists for the terminal: features, kernels, runs, what is in the cache."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from temper.catalog import Feature, Variant
+from temper.kernel import Kernel
+from temper.kernel.cache import Item
+from temper.report.tables import WIDTH
+from temper.store import RunSummary
+
+
+def print_features(console: Console, features: Iterable[Feature]) -> None:
+    """Print the catalogue, a line a feature."""
+    table = _table("feature", "what it is", "architectures", "variants")
+    for feature in features:
+        table.add_row(
+            feature.name,
+            feature.title,
+            " ".join(feature.architectures),
+            " ".join(feature.variants),
+        )
+    console.print(table)
+    console.print("temper show FEATURE tells more.")
+
+
+def print_feature(console: Console, feature: Feature) -> None:
+    """Print all there is to know of one feature."""
+    console.print(f"[bold]{feature.name}[/]: {feature.title}\n")
+    console.print(feature.summary.strip(), width=WIDTH, markup=False)
+    console.print(
+        f"\nLinux {feature.series}, {', '.join(feature.architectures)}; "
+        f"baseline '{feature.baseline}', control '{feature.control}'"
+    )
+    console.print(_variants("variant", feature.variants))
+    proofs = _table("proof", "the attack", "samples")
+    for name, proof in feature.proofs.items():
+        proofs.add_row(name, proof.title, f"{proof.samples:,}")
+    console.print(proofs)
+    console.print(f"Priced by: {', '.join(feature.workloads)}", width=WIDTH)
+    if feature.sabotages:
+        console.print(_variants("sabotage", feature.sabotages))
+
+
+def print_kernels(console: Console, kernels: Mapping[str, Kernel]) -> None:
+    """Print where the kernel of each variant is."""
+    table = _table("variant", "Linux", "key", "from")
+    for variant, kernel in kernels.items():
+        origin = f"built in {kernel.seconds:.0f} s" if kernel.built else "the cache"
+        table.add_row(variant, kernel.release, kernel.key[:16], origin)
+    console.print(table)
+    for image in dict.fromkeys(kernel.image for kernel in kernels.values()):
+        console.print(str(image), soft_wrap=True, markup=False)
+
+
+def print_items(console: Console, items: Sequence[Item], nothing: str) -> None:
+    """Print entries of the cache and their sum, or ``nothing``."""
+    if not items:
+        console.print(nothing)
+        return
+    table = _table("kind", "key", "what it is", "size", "last used")
+    for item in items:
+        what = f"{item.title}: {item.damage}" if item.damage else item.title
+        used = datetime.fromtimestamp(item.last_used).strftime("%Y-%m-%d %H:%M")
+        table.add_row(item.kind, item.key[:10], what, decimal(item.size), used)
+    console.print(table)
+    console.print(f"{decimal(sum(item.size for item in items))} in all")
+
+
+def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
+    """Print the stored runs."""
+    if not runs:
+        console.print("Nothing was measured yet: temper price kstack")
+        return
+    table = _table("run", "kind", "of", "on", "boots", "started (UTC)", "state")
+    for run in runs:
+        table.add_row(
+            str(run.id),
+            run.kind.value,
+            run.feature,
+            f"{run.machine} {run.arch}",
+            f"{run.boots_done}/{run.boots_planned}",
+            run.started.strftime("%Y-%m-%d %H:%M"),
+            "finished" if run.finished else "not finished",
+        )
+    console.print(table)
+    console.print("temper report RUN shows one.")
+
+
+def kernels_as_data(kernels: Mapping[str, Kernel]) -> dict[str, dict[str, str]]:
+    """Return what ``temper build --json`` writes: variant -> its kernel."""
+    return {
+        variant: {
+            "key": kernel.key,
+            "image": str(kernel.image),
+            "release": kernel.release,
+            "config_hash": kernel.config_hash,
+            "compiler": kernel.compiler,
+        }
+        for variant, kernel in kernels.items()
+    }
+
+
+def _variants(kind: str, variants: Mapping[str, Variant]) -> Table:
+    table = _table(kind, "expected", "what it is, and its command line")
+    for name, variant in variants.items():
+        table.add_row(name, variant.expect.value, variant.title)
+        table.add_row("", "", f"[dim]{variant.cmdline}[/]")
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, width=WIDTH, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table

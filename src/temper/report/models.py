@@ -1,0 +1,187 @@
+"""The reports as data: what ``--json`` prints and every other view draws.
+
+The schemas are versioned (``schema_version``) and documented in docs/json.md.
+Adding a field keeps the version; changing or removing one raises it.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from temper.catalog import Outcome
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+
+class Mark(StrEnum):
+    """What a row says in one glance."""
+
+    EQUAL = "="
+    """Exactly as much as the baseline."""
+    DEARER = "(R)"
+    CHEAPER = "(I)"
+    UNKNOWN = "(?)"
+    """The counts did not repeat, so the difference may be noise."""
+
+
+class VariantInfo(_Report):
+    """How one variant was run, for the configuration block of a report."""
+
+    title: str
+    cmdline: str
+    cpu_model: str
+    kernel_release: str
+    kernel_key: str
+    config_hash: str
+    compiler: str
+    qemu_version: str
+    boots: int
+
+
+class PriceRow(_Report):
+    """One result class of one workload under one variant.
+
+    ``value``, ``baseline_value`` and ``delta`` are in ``unit`` per operation;
+    ``delta`` is value minus baseline_value, so more than 0 means dearer.
+    """
+
+    workload: str
+    result_class: str = Field(serialization_alias="class", validation_alias="class")
+    unit: str
+    variant: str
+    value: float
+    baseline_value: float
+    delta: float
+    delta_percent: float | None
+    """None where the baseline is 0."""
+    mark: Mark
+    without_ticks: bool
+    """True: samples hit by a timer tick are left out."""
+
+
+class TickCount(_Report):
+    """How many samples of a workload a timer tick fell into."""
+
+    workload: str
+    variant: str
+    samples: int
+    hit: int
+
+
+class ClassRow(_Report):
+    """Instructions of one class per operation, counted by the plugin."""
+
+    workload: str
+    instruction_class: str = Field(
+        serialization_alias="class", validation_alias="class"
+    )
+    variant: str
+    per_operation: float
+    baseline_per_operation: float
+
+
+class Distribution(_Report):
+    """Exact distribution of one workload under one variant, for the plots."""
+
+    workload: str
+    variant: str
+    unit: str
+    operations: int
+    """Operations in a sample; divide a bin's value by it."""
+    bins: list[tuple[int, int]]
+    """[value of a sample, samples], without those a timer tick fell into."""
+    tick_bins: list[tuple[int, int]]
+    """The same for those a timer tick fell into."""
+
+
+class InForceSummary(_Report):
+    """What the in-force checks of one variant's boots found."""
+
+    expected: bool
+    found: bool
+    checks: int
+    agreed: int
+    """Checks that found what was expected; less than ``checks``: no price."""
+    how: str
+    """In words, what was looked at."""
+
+
+class PriceReport(_Report):
+    """What a feature costs: the answer of ``temper price`` and ``compare``."""
+
+    schema_version: Literal[1] = 1
+    kind: Literal["price", "compare"]
+    run: int
+    feature: str
+    title: str
+    arch: str
+    machine: str
+    baseline: str
+    exact: bool
+    exact_why: str
+    """How it was found that counts repeat, or where they did not."""
+    unit: str
+    rows: list[PriceRow]
+    ticks: list[TickCount]
+    classes: list[ClassRow]
+    overhead: dict[str, int]
+    """workload -> what timing a sample costs itself, included in its values."""
+    operations: dict[str, int]
+    calls: dict[str, int]
+    """workload -> samples taken in each boot, after the warm-up."""
+    in_force: dict[str, InForceSummary]
+    in_force_note: str = ""
+    """Why a run has no in-force check (compare: no feature is named)."""
+    refused: dict[str, str] = Field(default_factory=dict)
+    """variant -> why it has no price; it has no rows, ticks or classes then."""
+    distributions: list[Distribution]
+    variants: dict[str, VariantInfo]
+    command: str
+
+
+class ProofEvidence(_Report):
+    """What one proof found on one variant."""
+
+    outcome: Outcome
+    expected: Outcome
+    reasons: list[str]
+    """Sentences: why the outcome is what it is."""
+    figures: dict[str, float]
+    """The measures behind the reasons, by name; docs/json.md explains each."""
+    clock: str
+    """What clock the guest had: it decides what entropy there is."""
+    bins: list[tuple[int, int]] = Field(default_factory=list)
+    """[bytes below the highest position seen, calls], for the plot."""
+    pairs: list[tuple[int, int, int]] = Field(default_factory=list)
+    """[bytes below in one call, in the next call, times], for the plot."""
+
+
+class ProofReport(_Report):
+    """Whether a feature holds: the answer of ``temper prove``."""
+
+    schema_version: Literal[1] = 1
+    kind: Literal["prove"] = "prove"
+    run: int
+    feature: str
+    title: str
+    arch: str
+    machine: str
+    control: str
+    outcomes: dict[str, Outcome]
+    """variant -> worst outcome of all its proofs."""
+    proven: bool
+    """Control VULNERABLE and every hardened variant BLOCKED."""
+    sabotages: list[str] = Field(default_factory=list)
+    """The outcomes that are of sabotaged variants, by name."""
+    as_expected: bool
+    """Every variant, sabotages too, came out as feature.toml expects."""
+    evidence: dict[str, dict[str, ProofEvidence]]
+    """variant -> proof -> what was found."""
+    in_force: dict[str, InForceSummary]
+    variants: dict[str, VariantInfo]
+    proofs: dict[str, str]
+    """proof -> its title."""
+    command: str

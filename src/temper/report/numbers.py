@@ -1,0 +1,39 @@
+"""Numbers as people read them: exact where they are whole, never ``-0.00``."""
+
+_HUGE = 1e10
+_FULL_PERCENT = 10_000
+
+
+def absolute(value: float) -> str:
+    """Write a value: ``224``, ``212.20``, ``<0.01``; at most 13 characters."""
+    if abs(value) >= _HUGE:
+        return f"{value:.4g}"
+    if value == int(value):
+        return f"{int(value):,}"
+    if abs(value) < 0.005:
+        return "<0.01" if value > 0 else "-<0.01"
+    return f"{value:,.2f}" if abs(value) < 100_000 else f"{value:,.0f}"
+
+
+def signed(value: float) -> str:
+    """Write a difference with its sign: ``+14``, ``-3.25``, ``0``."""
+    if value == 0:
+        return "0"
+    sign = "+" if value > 0 else "-"
+    return sign + absolute(abs(value))
+
+
+def percent(value: float | None) -> str:
+    """Write a relative difference: ``+6.7 %``, ``+<0.01 %``; ``n/a`` for None."""
+    if value is None:
+        return "n/a"
+    if value == 0:
+        return "0 %"
+    sign, size = ("+" if value > 0 else "-"), abs(value)
+    if size >= _FULL_PERCENT:
+        return f"{sign}>9999 %"
+    if size < 0.005:
+        return f"{sign}<0.01 %"
+    if size < 0.995:
+        return f"{sign}{size:.2f} %"
+    return f"{sign}{size:.1f} %" if size < 99.95 else f"{sign}{size:.0f} %"

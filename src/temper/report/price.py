@@ -1,0 +1,222 @@
+"""What a feature costs, from the boots of a run.
+
+A price is printed only where the mitigation was in force in every boot it comes
+from; what cannot be priced is refused, with the reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from temper.report.boots import BootResults, results_by_variant
+from temper.report.configuration import variant_infos
+from temper.report.exactness import exactness
+from temper.report.models import (
+    ClassRow,
+    Distribution,
+    Mark,
+    PriceReport,
+    PriceRow,
+    TickCount,
+)
+from temper.report.refusals import in_force_summaries, refusals
+from temper.run.facts import Kind, StoredRun
+from temper.stats.exact import merge, result_classes
+
+
+def price_report(run: StoredRun) -> PriceReport:
+    """Price every variant of a run relative to its baseline.
+
+    Of the plan's ``params`` it reads ``in_force`` (variant -> whether the
+    mitigation must be on; not for compare) and ``title`` (of the feature).
+    Raises StoreError where what was stored contradicts itself.
+    """
+    plan, boots = run.plan, results_by_variant(run)
+    in_force = {} if plan.kind is Kind.COMPARE else in_force_summaries(plan, boots)
+    refused = refusals(run, boots, in_force)
+    priced = {name: kept for name, kept in boots.items() if name not in refused}
+    exact, why = exactness(priced) if len(priced) > 1 else (False, "no price")
+    # Boots that are identical count once; where they are not, all of them do.
+    used = {name: kept[:1] if exact else kept for name, kept in priced.items()}
+    measured = {name: _Measured(kept) for name, kept in used.items()}
+    base = measured.get(plan.baseline, _Measured([]))
+    return PriceReport(
+        kind="compare" if plan.kind is Kind.COMPARE else "price",
+        run=run.id,
+        feature=plan.feature,
+        title=str(plan.params.get("title", plan.feature)),
+        arch=plan.arch,
+        machine=plan.machine,
+        baseline=plan.baseline,
+        exact=exact,
+        exact_why=why,
+        unit=base.unit,
+        rows=_rows(plan.baseline, measured, exact),
+        ticks=_ticks(measured),
+        classes=_class_rows(plan.baseline, measured),
+        overhead={name: base.overhead(name) for name in base.workloads},
+        operations={name: base.operations(name) for name in base.workloads},
+        calls={name: base.calls(name) for name in base.workloads},
+        in_force=in_force,
+        in_force_note="" if in_force else _NOT_CHECKED,
+        refused=refused,
+        distributions=_distributions(measured),
+        variants=variant_infos(run),
+        command=plan.command,
+    )
+
+
+_NOT_CHECKED = "no feature is named, so nothing could be checked to be in force"
+
+
+class _Measured:
+    """What the boots of one variant say together, by workload."""
+
+    def __init__(self, boots: Sequence[BootResults]) -> None:
+        self._boots = boots
+        self._first = boots[0].workloads if boots else {}
+        self.workloads = list(self._first)
+
+    @property
+    def unit(self) -> str:
+        """Unit of all values; a job has one clock, so all workloads share it."""
+        return next((w.unit for w in self._first.values()), "instructions")
+
+    def operations(self, workload: str) -> int:
+        return self._first[workload].operations
+
+    def overhead(self, workload: str) -> int:
+        return self._first[workload].overhead
+
+    def calls(self, workload: str) -> int:
+        return self._first[workload].samples
+
+    def quiet(self, workload: str) -> dict[int, int]:
+        return merge(boot.quiet[workload] for boot in self._boots)
+
+    def ticked(self, workload: str) -> dict[int, int]:
+        return merge(boot.ticked[workload] for boot in self._boots)
+
+    def values(self, workload: str, without_ticks: bool) -> dict[str, Fraction]:
+        """Return the result classes; none where no sample is left."""
+        bins = self.quiet(workload)
+        if not without_ticks:
+            bins = merge([bins, self.ticked(workload)])
+        return result_classes(bins, self.operations(workload)) if bins else {}
+
+    def classes(self, workload: str) -> dict[str, Fraction]:
+        """Return instructions by class per operation, ticks included."""
+        counts = merge(boot.classes[workload] for boot in self._boots)
+        samples = sum(boot.workloads[workload].samples for boot in self._boots)
+        operations = samples * self.operations(workload)
+        return {name: Fraction(n, operations) for name, n in counts.items()}
+
+
+def _rows(
+    baseline: str, measured: Mapping[str, _Measured], exact: bool
+) -> list[PriceRow]:
+    if baseline not in measured:
+        return []
+    base = measured[baseline]
+    return [
+        row
+        for without_ticks in (True, False)
+        for workload in base.workloads
+        for variant, other in measured.items()
+        if variant != baseline
+        for row in _workload_rows(
+            workload, variant, base, other, exact=exact, without_ticks=without_ticks
+        )
+    ]
+
+
+def _workload_rows(
+    workload: str,
+    variant: str,
+    base: _Measured,
+    other: _Measured,
+    *,
+    exact: bool,
+    without_ticks: bool,
+) -> list[PriceRow]:
+    before = base.values(workload, without_ticks)
+    after = other.values(workload, without_ticks)
+    return [
+        PriceRow(
+            workload=workload,
+            result_class=name,
+            unit=base.unit,
+            variant=variant,
+            value=float(after[name]),
+            baseline_value=float(before[name]),
+            delta=float(after[name] - before[name]),
+            delta_percent=_percent(after[name], before[name]),
+            mark=_mark(after[name] - before[name], exact),
+            without_ticks=without_ticks,
+        )
+        for name in before
+        if name in after
+    ]
+
+
+def _percent(value: Fraction, baseline: Fraction) -> float | None:
+    return float(100 * (value - baseline) / baseline) if baseline else None
+
+
+def _mark(delta: Fraction, exact: bool) -> Mark:
+    if not exact:
+        return Mark.UNKNOWN
+    if delta == 0:
+        return Mark.EQUAL
+    return Mark.DEARER if delta > 0 else Mark.CHEAPER
+
+
+def _ticks(measured: Mapping[str, _Measured]) -> list[TickCount]:
+    counts = []
+    for variant, results in measured.items():
+        for workload in results.workloads:
+            hit = sum(results.ticked(workload).values())
+            left = sum(results.quiet(workload).values())
+            counts.append(
+                TickCount(
+                    workload=workload, variant=variant, samples=hit + left, hit=hit
+                )
+            )
+    return counts
+
+
+def _class_rows(baseline: str, measured: Mapping[str, _Measured]) -> list[ClassRow]:
+    if baseline not in measured:
+        return []
+    rows = []
+    for workload in measured[baseline].workloads:
+        before = measured[baseline].classes(workload)
+        for variant, results in measured.items():
+            if variant == baseline:
+                continue
+            after = results.classes(workload)
+            rows += [
+                ClassRow(
+                    workload=workload,
+                    instruction_class=name,
+                    variant=variant,
+                    per_operation=float(after.get(name, 0)),
+                    baseline_per_operation=float(before.get(name, 0)),
+                )
+                for name in before | after
+            ]
+    return rows
+
+
+def _distributions(measured: Mapping[str, _Measured]) -> list[Distribution]:
+    return [
+        Distribution(
+            workload=workload,
+            variant=variant,
+            unit=results.unit,
+            operations=results.operations(workload),
+            bins=sorted(results.quiet(workload).items()),
+            tick_bins=sorted(results.ticked(workload).items()),
+        )
+        for variant, results in measured.items()
+        for workload in results.workloads
+    ]

@@ -1,0 +1,163 @@
+"""Shows on stderr how far long work is, so stdout stays clean for results.
+
+A terminal gets live bars; anything else, as a log of CI, gets plain lines now
+and then.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.table import Column
+from rich.text import Text
+
+from temper.progress import Progress, Task
+
+_QUIET_SECONDS = 10.0
+"""Time between two plain lines of one task."""
+
+
+def on_stderr() -> Progress:
+    """Return what suits stderr: live bars, or plain lines for a log."""
+    console = Console(stderr=True)
+    return RichProgress(console) if console.is_terminal else PlainProgress(console)
+
+
+class RichProgress:
+    """Live bars with percent, elapsed and remaining time; for terminals."""
+
+    def __init__(self, console: Console) -> None:
+        self._bars = Bars(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=16),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=False),
+            TextColumn(
+                "{task.fields[note]}",
+                style="dim",
+                markup=False,
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
+            console=console,
+            expand=True,
+        )
+        self._lock = threading.Lock()
+        self._running = 0
+
+    @contextmanager
+    def task(self, title: str, total: float | None = None) -> Iterator[Task]:
+        """Show a bar until the work ends, then one line that stays."""
+        began = time.monotonic()
+        self._enter()
+        bar = self._bars.add_task(escape(title), total=total, note="")
+        try:
+            yield _Bar(self._bars, bar)
+        except BaseException:
+            self._leave(bar, f"failed  {title} ({_span(time.monotonic() - began)})")
+            raise
+        self._leave(bar, f"done    {title} ({_span(time.monotonic() - began)})")
+
+    def say(self, text: str) -> None:
+        """Print a line above the bars."""
+        self._bars.console.print(Text(text))
+
+    def _enter(self) -> None:
+        with self._lock:
+            self._running += 1
+            if self._running == 1:
+                self._bars.start()
+
+    def _leave(self, bar: TaskID, text: str) -> None:
+        with self._lock:
+            self._running -= 1
+            self._bars.remove_task(bar)
+            self._bars.refresh()
+            self.say(text)
+            if not self._running:
+                self._bars.stop()
+
+
+class _Bar:
+    def __init__(self, bars: Bars, bar: TaskID) -> None:
+        self._bars = bars
+        self._bar = bar
+
+    def update(self, done: float, total: float | None = None, note: str = "") -> None:
+        self._bars.update(self._bar, completed=done, total=total, note=note)
+
+
+class PlainProgress:
+    """A line at the start, about every 10 seconds, and at the end."""
+
+    def __init__(
+        self, console: Console, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._console = console
+        self._clock = clock
+
+    @contextmanager
+    def task(self, title: str, total: float | None = None) -> Iterator[Task]:
+        """Print what starts, how far it is, and how it ended."""
+        began = self._clock()
+        self.say(f"{title}: started")
+        try:
+            yield _Lines(title, total, self.say, self._clock)
+        except BaseException:
+            self.say(f"{title}: failed after {_span(self._clock() - began)}")
+            raise
+        self.say(f"{title}: done in {_span(self._clock() - began)}")
+
+    def say(self, text: str) -> None:
+        """Print a line, unwrapped: whoever reads logs searches them."""
+        self._console.print(Text(text), soft_wrap=True)
+
+
+class _Lines:
+    def __init__(
+        self,
+        title: str,
+        total: float | None,
+        say: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._title = title
+        self._total = total
+        self._say = say
+        self._clock = clock
+        self._began = self._told = clock()
+
+    def update(self, done: float, total: float | None = None, note: str = "") -> None:
+        self._total = total if total is not None else self._total
+        now = self._clock()
+        if now - self._told < _QUIET_SECONDS:
+            return
+        self._told = now
+        parts = [*self._figures(done, now - self._began), *([note] if note else [])]
+        self._say(f"{self._title}: {', '.join(parts)}")
+
+    def _figures(self, done: float, elapsed: float) -> list[str]:
+        if not self._total or done <= 0:
+            return [f"{_span(elapsed)} so far"]
+        left = elapsed * max(self._total - done, 0) / done
+        return [f"{100 * done / self._total:.0f} %", f"about {_span(left)} left"]
+
+
+def _span(seconds: float) -> str:
+    """Write a duration: ``4.2 s``, ``34 s``, ``3 min 20 s``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

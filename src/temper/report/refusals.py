@@ -1,0 +1,98 @@
+"""Which variants of a run get no price, and why."""
+
+from collections.abc import Mapping, Sequence
+
+from temper.errors import StoreError
+from temper.report.boots import BootResults
+from temper.report.in_force import objection, summarise_checks
+from temper.report.models import InForceSummary
+from temper.run.facts import RunPlan, StoredRun
+
+
+def in_force_summaries(
+    plan: RunPlan, boots: Mapping[str, Sequence[BootResults]]
+) -> dict[str, InForceSummary]:
+    """Sum up the checks of each variant against what the plan expects.
+
+    Reads ``in_force`` of the plan's ``params``; raises StoreError without it.
+    """
+    expected = plan.params.get("in_force", {})
+    missing = [variant for variant in boots if variant not in expected]
+    if missing:
+        raise StoreError(
+            f"the run does not say whether {', '.join(missing)} must be in force",
+            "measure again with this version of temper",
+        )
+    return {
+        variant: summarise_checks(
+            expected[variant], [check for boot in kept for check in boot.checks]
+        )
+        for variant, kept in boots.items()
+    }
+
+
+def refusals(
+    run: StoredRun,
+    boots: Mapping[str, Sequence[BootResults]],
+    in_force: Mapping[str, InForceSummary],
+) -> dict[str, str]:
+    """Return variant -> why it has no price; a bad baseline spoils them all."""
+    baseline = run.plan.baseline
+    reasons = {variant: _failed_boot(run, variant) for variant in boots}
+    for variant, kept in boots.items():
+        reasons[variant] = (
+            reasons[variant]
+            or _incomplete(kept, boots[baseline])
+            or _not_in_force(kept, in_force.get(variant))
+            or _not_comparable(kept, boots[baseline])
+        )
+    if reasons[baseline]:
+        because = f"there is no baseline: {baseline}: {reasons[baseline]}"
+        return {v: reasons[v] if v == baseline else because for v in boots}
+    return {variant: reason for variant, reason in reasons.items() if reason}
+
+
+def _failed_boot(run: StoredRun, variant: str) -> str:
+    for boot in run.boots:
+        if boot.facts.variant == variant and boot.facts.status == "boot_error":
+            return f"its kernel failed in boot {boot.facts.repeat + 1}: " + (
+                boot.facts.error or "no reason was recorded"
+            )
+    return ""
+
+
+def _incomplete(boots: Sequence[BootResults], baseline: Sequence[BootResults]) -> str:
+    if not boots:
+        return "none of its boots is finished"
+    for boot in boots:
+        for program in boot.failures:
+            return (
+                f"'{program.program}' ended with status {program.status} in {boot.name}"
+            )
+        wanted = baseline[0].workloads if baseline else {}
+        missing = [name for name in wanted if name not in boot.workloads]
+        if missing or not boot.workloads:
+            return f"{boot.name} did not measure {', '.join(missing) or 'anything'}"
+    return ""
+
+
+def _not_in_force(boots: Sequence[BootResults], summary: InForceSummary | None) -> str:
+    """Object to checks that fail, or are missing from any one boot."""
+    if summary is None:
+        return ""
+    for boot in boots:
+        if not boot.checks:
+            return f"no in-force check was made in {boot.name}"
+    return objection(summary)
+
+
+def _not_comparable(
+    boots: Sequence[BootResults], baseline: Sequence[BootResults]
+) -> str:
+    """Instruction counts depend on the CPU that a QEMU version offers."""
+    if not baseline:
+        return ""
+    ours, theirs = boots[0].facts.qemu_version, baseline[0].facts.qemu_version
+    if ours == theirs:
+        return ""
+    return f"it ran on QEMU {ours}, the baseline on {theirs}: counts do not compare"

@@ -1,0 +1,198 @@
+"""Tables as grids of text that fit a mail, whatever the variants are called.
+
+A grid has a label column, a baseline column, and one column a variant; where
+the variants do not fit side by side they go on in the next grid.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from temper.report.models import ClassRow, PriceReport, PriceRow
+from temper.report.numbers import absolute, percent, signed
+
+WIDTH = 78
+_LABEL = 24
+"""Workload names longer than this go on in the next line."""
+_BASELINE, _VARIANT = 17, 27
+"""Names longer than these are cut in the middle, in the headers only."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of cells under a header; the first column is text, the rest numbers."""
+
+    header: list[str]
+    rows: list[list[str]]
+
+    @property
+    def widths(self) -> list[int]:
+        """Characters that each column needs."""
+        lines = [self.header, *self.rows]
+        return [max(map(len, column)) for column in zip(*lines, strict=True)]
+
+    @property
+    def width(self) -> int:
+        """Characters of a line with ``| `` and `` |`` around the cells."""
+        return sum(self.widths) + 3 * len(self.header) + 1
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What one variant adds to one line of a table."""
+
+    workload: str
+    label: str
+    variant: str
+    baseline: str
+    parts: tuple[str, ...]
+    """Texts that stand under their like in the variant's column."""
+
+
+def price_grids(report: PriceReport, without_ticks: bool) -> list[Grid]:
+    """Return the price table, with or without the samples that ticks hit.
+
+    The one with ticks is short: it has only the rows that ticks change, and how
+    many samples they hit.
+    """
+    if without_ticks:
+        rows = [row for row in report.rows if row.without_ticks]
+        return _grids(report.baseline, [_price_entry(row) for row in rows])
+    entries = [_price_entry(row) for row in _changed_by_ticks(report)]
+    return _grids(report.baseline, _with_hits(report, entries))
+
+
+_RARE = 0.005
+"""Instructions per operation that print as 0.00: what ticks alone bring."""
+
+
+def counted_classes(report: PriceReport) -> list[str]:
+    """Return the classes that belong to operations, in the plugin's order."""
+    return list(
+        dict.fromkeys(
+            row.instruction_class
+            for row in report.classes
+            if max(row.per_operation, row.baseline_per_operation) >= _RARE
+        )
+    )
+
+
+def class_grids(report: PriceReport) -> list[Grid]:
+    """Return instructions by class per operation, without what hardly occurs."""
+    seen = counted_classes(report)
+    entries = [
+        _class_entry(row) for row in report.classes if row.instruction_class in seen
+    ]
+    return _grids(report.baseline, entries)
+
+
+def _price_entry(row: PriceRow) -> _Entry:
+    return _Entry(
+        workload=row.workload,
+        label=row.result_class,
+        variant=row.variant,
+        baseline=absolute(row.baseline_value),
+        parts=(signed(row.delta), percent(row.delta_percent), row.mark.value),
+    )
+
+
+def _with_hits(report: PriceReport, entries: Sequence[_Entry]) -> list[_Entry]:
+    """Put before the entries of each workload how many samples ticks hit."""
+    hit = {(count.workload, count.variant): count.hit for count in report.ticks}
+    lines: list[_Entry] = []
+    for entry in entries:
+        before = hit[entry.workload, report.baseline]
+        more = hit[entry.workload, entry.variant] - before
+        first = _Entry(
+            workload=entry.workload,
+            label="samples hit",
+            variant=entry.variant,
+            baseline=absolute(before),
+            parts=(signed(more), "", ""),
+        )
+        lines += [entry] if first in lines else [first, entry]
+    return lines
+
+
+def _class_entry(row: ClassRow) -> _Entry:
+    # Both are floats of exact fractions; what is left past 9 digits is rounding.
+    delta = round(row.per_operation - row.baseline_per_operation, 9)
+    return _Entry(
+        workload=row.workload,
+        label=row.instruction_class,
+        variant=row.variant,
+        baseline=absolute(row.baseline_per_operation),
+        parts=(signed(delta),),
+    )
+
+
+def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
+    """Rows with ticks whose class differs from that without, for any variant."""
+    quiet = {
+        (row.workload, row.result_class, row.variant): row
+        for row in report.rows
+        if row.without_ticks
+    }
+    ticked = [row for row in report.rows if not row.without_ticks]
+    changed = set()
+    for row in ticked:
+        twin = quiet.get((row.workload, row.result_class, row.variant))
+        values = (row.value, row.baseline_value)
+        if twin is None or values != (twin.value, twin.baseline_value):
+            changed.add((row.workload, row.result_class))
+    return [row for row in ticked if (row.workload, row.result_class) in changed]
+
+
+def _grids(baseline: str, entries: Sequence[_Entry]) -> list[Grid]:
+    """Put as many variants side by side as fit, the others in further grids."""
+    grids: list[Grid] = []
+    group: list[str] = []
+    for variant in dict.fromkeys(entry.variant for entry in entries):
+        wider = _grid(baseline, [*group, variant], entries)
+        if group and wider.width > WIDTH:
+            group = [variant]
+            grids.append(_grid(baseline, group, entries))
+        else:
+            group.append(variant)
+            grids[-1:] = [wider]
+    return grids
+
+
+def _grid(baseline: str, variants: Sequence[str], entries: Sequence[_Entry]) -> Grid:
+    columns = [
+        _column([entry for entry in entries if entry.variant == variant])
+        for variant in variants
+    ]
+    absolutes = {(entry.workload, entry.label): entry.baseline for entry in entries}
+    rows: list[list[str]] = []
+    workload = ""
+    for place, value in absolutes.items():
+        if place[0] != workload:
+            workload = place[0]
+            names = textwrap.wrap(workload, _LABEL)
+            rows += [[name, "", *("" for _ in variants)] for name in names]
+        cells = [column.get(place, "") for column in columns]
+        rows.append([f"  {place[1]}", value, *cells])
+    names = [_short(name, _VARIANT) for name in variants]
+    return Grid(["", _short(baseline, _BASELINE), *names], rows)
+
+
+def _column(entries: Sequence[_Entry]) -> dict[tuple[str, str], str]:
+    """Return the cells of one variant by workload and label, parts aligned."""
+    widths = [
+        max(map(len, parts))
+        for parts in zip(*(entry.parts for entry in entries), strict=True)
+    ]
+    return {
+        (entry.workload, entry.label): " ".join(
+            part.rjust(width) for part, width in zip(entry.parts, widths, strict=True)
+        )
+        for entry in entries
+    }
+
+
+def _short(name: str, limit: int) -> str:
+    if len(name) <= limit:
+        return name
+    head = (limit - 2) // 2
+    return name[:head] + ".." + name[head + 2 - limit :]

@@ -1,0 +1,1 @@
+"""Boots, workloads and proofs on a machine."""

@@ -1,0 +1,216 @@
+"""Boots the slots of a run, side by side, and stores each as it comes."""
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from temper.errors import BootError, InfraError
+from temper.machine import BootRequest, Machine, StoppedError, Watcher
+from temper.process import SCRATCH_FULL_HINT
+from temper.progress import Progress, Task
+from temper.run.facts import BootFacts, RunPlan, Slot, StoredBoot
+from temper.run.job import pack
+from temper.run.wire import UNSUPPORTED, AnyRecord, Boot, Exit
+from temper.store import Store
+
+_NOT_STARTED = 127
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that the boots of one variant have in common."""
+
+    image: Path
+    kernel_key: str
+    config_hash: str
+    compiler: str
+    cmdline: str
+    cpu: str
+    exact: bool
+    job: tuple[str, ...]
+    """Lines of the job, without those the machine decides."""
+    files: tuple[Path, ...]
+    """What goes into the initramfs beside the job."""
+
+    @property
+    def programs(self) -> int:
+        """How many programs the job runs."""
+        return sum(line.startswith("run ") for line in self.job)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The boots of one run."""
+
+    run: int
+    plan: RunPlan
+    setups: dict[str, Setup]
+    """variant -> how it is booted."""
+    machine: Machine
+    store: Store
+    progress: Progress
+
+    def boot_all(self, title: str) -> None:
+        """Boot every slot that the store is without.
+
+        A kernel that fails is a result and is stored; the rest goes on. Raises
+        InfraError, or KeyboardInterrupt, with all finished boots stored.
+        """
+        self.machine.prepare()
+        slots = self.store.missing(self.run)
+        total = sum(self.setups[slot.variant].programs for slot in slots)
+        with self.progress.task(title, total) as task:
+            self._boot(slots, _Gauge(task, slots))
+        self.store.finish(self.run)
+
+    def _boot(self, slots: list[Slot], gauge: "_Gauge") -> None:
+        """As many boots at once as there are CPUs; give all up when one raises."""
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
+        boots: dict[Future[StoredBoot], Slot] = {}
+        try:
+            for slot in slots:
+                boots[pool.submit(self._boot_one, slot, stop, gauge)] = slot
+            for future in as_completed(boots):
+                self.store.save_boot(self.run, future.result())
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            self._save_finished(boots)
+            raise
+        pool.shutdown()
+
+    def _save_finished(self, boots: Mapping[Future[StoredBoot], Slot]) -> None:
+        """Lose no boot that was done when another one failed."""
+        missing = self.store.missing(self.run)
+        for future, slot in boots.items():
+            if future.cancelled() or future.exception() or slot not in missing:
+                continue
+            self.store.save_boot(self.run, future.result())
+
+    def _boot_one(
+        self, slot: Slot, stop: threading.Event, gauge: "_Gauge"
+    ) -> StoredBoot:
+        if stop.is_set():
+            raise StoppedError
+        setup = self.setups[slot.variant]
+        watcher = Watcher(stop, lambda done: gauge.show(slot, done))
+        with _work_folder() as work:
+            request = self._request(setup, work)
+            begun = datetime.now(UTC)
+            records: list[AnyRecord] = []
+            error = console = ""
+            try:
+                result = self.machine.boot(request, work, watcher)
+                records, console = result.records, result.console
+                _check_exits(records, console)
+            except BootError as failure:
+                error, console = failure.message, console or failure.console
+            facts = self._facts(slot, setup, request, begun, records, error)
+        gauge.show(slot, setup.programs)
+        dumped = [record.model_dump(mode="json") for record in records]
+        return StoredBoot(facts=facts, records=dumped, console=console)
+
+    def _request(self, setup: Setup, work: Path) -> BootRequest:
+        request = BootRequest(
+            setup.image, work / "initramfs", setup.cmdline, setup.cpu, setup.exact
+        )
+        unit = self.machine.facts(request).unit
+        head = [f"channel {self.machine.channel}", f"unit {unit}"]
+        pack([*head, *setup.job], list(setup.files), work)
+        return request
+
+    def _facts(
+        self,
+        slot: Slot,
+        setup: Setup,
+        request: BootRequest,
+        begun: datetime,
+        records: list[AnyRecord],
+        error: str,
+    ) -> BootFacts:
+        facts = self.machine.facts(request)
+        first = records[0] if records else None
+        return BootFacts(
+            variant=slot.variant,
+            repeat=slot.repeat,
+            machine=self.machine.name,
+            arch=self.plan.arch,
+            exact=setup.exact,
+            clock=facts.clock,
+            cpus=facts.cpus,
+            cpu_model=facts.cpu_model,
+            qemu_version=facts.qemu_version,
+            qemu_command=facts.qemu_command,
+            plugin=facts.plugin,
+            kernel_key=setup.kernel_key,
+            kernel_release=first.release if isinstance(first, Boot) else "",
+            config_hash=setup.config_hash,
+            compiler=setup.compiler,
+            cmdline=facts.cmdline,
+            initramfs_hash=sha256(request.initramfs.read_bytes()).hexdigest(),
+            status="boot_error" if error else "ok",
+            error=error,
+            started=begun,
+            wall_seconds=(datetime.now(UTC) - begun).total_seconds(),
+        )
+
+
+@contextmanager
+def _work_folder() -> Iterator[Path]:
+    """Lend a folder to one boot; raise InfraError if the host cannot."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="temper-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise InfraError(
+            f"a boot cannot work in {tempfile.gettempdir()}: {error.strerror}",
+            SCRATCH_FULL_HINT,
+        ) from error
+
+
+class _Gauge:
+    """Adds up how far boots in several threads are."""
+
+    def __init__(self, task: Task, slots: list[Slot]) -> None:
+        self._task = task
+        self._done = dict.fromkeys(slots, 0)
+        self._lock = threading.Lock()
+
+    def show(self, slot: Slot, done: int) -> None:
+        with self._lock:
+            self._done[slot] = max(self._done[slot], done)
+            self._task.update(
+                sum(self._done.values()), note=f"{slot.variant}, boot {slot.repeat + 1}"
+            )
+
+
+def _check_exits(records: list[AnyRecord], console: str) -> None:
+    for record in records:
+        if not isinstance(record, Exit) or record.status in (0, UNSUPPORTED):
+            continue
+        if record.status == _NOT_STARTED:
+            why = _said(record.program.split()[0], console)
+            raise InfraError(f"'{record.program}' did not start in the target: {why}")
+        raise BootError(f"'{record.program}' {_ended(record.status)}", console=console)
+
+
+def _said(program: str, console: str) -> str:
+    """Return what init said of a program on the console."""
+    lines = [line for line in console.splitlines() if line.startswith(f"/{program}: ")]
+    return lines[-1] if lines else "its console does not say why"
+
+
+def _ended(status: int) -> str:
+    for number in signal.Signals:
+        if status == 128 + number:
+            return f"was killed by {number.name}"
+    return f"ended with status {status}"

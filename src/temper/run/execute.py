@@ -1,0 +1,53 @@
+"""Carries a plan out, from its first boot or from where it was interrupted."""
+
+from temper.errors import InfraError, InputError, InterruptError
+from temper.machine import Machine
+from temper.progress import Progress
+from temper.run.campaign import Campaign
+from temper.run.facts import RunPlan, StoredRun
+from temper.run.plans import Planned
+from temper.store import Store
+
+
+def execute(
+    planned: Planned,
+    machine: Machine,
+    store: Store,
+    progress: Progress,
+    resume: int | None = None,
+) -> StoredRun:
+    """Boot all of a plan's slots and return the run; ``resume`` names a begun one.
+
+    Raises InputError when the run to resume was begun with something else,
+    InfraError and InterruptError with the command to go on with.
+    """
+    plan = planned.plan
+    run = store.create_run(plan) if resume is None else resume
+    if resume is not None:
+        _check_same(store.plan(run), plan, run)
+    campaign = Campaign(run, plan, planned.setups, machine, store, progress)
+    title = f"Booting {plan.feature} for run {run}"
+    try:
+        campaign.boot_all(title)
+    except KeyboardInterrupt:
+        raise InterruptError("interrupted", _way_on(plan, run)) from None
+    except InfraError as error:
+        error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
+        raise
+    return store.load(run)
+
+
+def _way_on(plan: RunPlan, run: int) -> str:
+    return f"finished boots are kept; go on with: {plan.command} --resume {run}"
+
+
+def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:
+    if begun == now:
+        return
+    if (begun.kind, begun.feature) != (now.kind, now.feature):
+        what = f"it was: {begun.command}"
+    elif begun.command != now.command:
+        what = f"its options were: {begun.command}"
+    else:
+        what = "kernel, programs or feature.toml have changed since"
+    raise InputError(f"run {run} cannot be resumed: {what}", "start a new run")

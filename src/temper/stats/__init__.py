@@ -1,0 +1,1 @@
+"""Pure functions: samples in, verdicts out."""

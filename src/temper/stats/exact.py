@@ -1,0 +1,70 @@
+"""Result classes of exact histograms.
+
+Where the guest's clock counts instructions nothing is estimated: every sample is
+known, so the arithmetic is exact too (``Fraction``), and equal means equal.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+
+Bins = Mapping[int, int]
+"""Value of a sample -> samples that had it."""
+
+QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
+RESULT_CLASSES = ("mean", *QUANTILES, "max")
+
+
+_Key = TypeVar("_Key", int, str)
+
+
+def merge(histograms: Iterable[Mapping[_Key, int]]) -> dict[_Key, int]:
+    """Add histograms bin by bin; also counts that have names."""
+    total: Counter[_Key] = Counter()
+    for bins in histograms:
+        total.update(bins)
+    return dict(total)
+
+
+def result_classes(bins: Bins, operations: int) -> dict[str, Fraction]:
+    """Return mean, p50, p99, p99.9 and max per operation of a histogram.
+
+    A sample holds ``operations`` operations; the values are in the unit of the
+    bins. A quantile is a value that occurred: the nearest-rank one, x[ceil(q n)]
+    of the n sorted samples x[1] ... x[n], which inverts the empirical
+    distribution function (definition 1 of Hyndman and Fan, "Sample Quantiles in
+    Statistical Packages", The American Statistician 50(4), 1996). Of samples
+    that hold several operations it is the quantile of the samples, divided.
+
+    Raises ValueError when the histogram holds no sample.
+    """
+    count = sum(bins.values())
+    if not count:
+        raise ValueError("a histogram without samples has no result classes")
+    total = sum(value * calls for value, calls in bins.items())
+    ranked = np.quantile(
+        np.fromiter(bins.keys(), dtype=np.int64),
+        list(QUANTILES.values()),
+        weights=np.fromiter(bins.values(), dtype=np.int64),
+        method="inverted_cdf",
+    )
+    samples = [Fraction(total, count)]
+    samples += [Fraction(int(value)) for value in (*ranked, max(bins))]
+    return {
+        name: sample / operations
+        for name, sample in zip(RESULT_CLASSES, samples, strict=True)
+    }
+
+
+def successive_pairs(values: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Count what follows what: sorted [value, next value, times].
+
+    The picture of it shows what a predictor could use: independent values fill
+    the square evenly, anything else is a pattern.
+    """
+    pairs = Counter(pairwise(values))
+    return sorted((now, then, times) for (now, then), times in pairs.items())

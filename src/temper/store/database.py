@@ -1,0 +1,160 @@
+"""Connecting to SQLite or PostgreSQL, and what their failures mean to a user."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from json import JSONDecodeError
+from pathlib import Path
+
+from filelock import Timeout
+from pydantic import ValidationError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import NullPool
+
+from temper.errors import InputError, StoreError
+
+BUSY_SECONDS = 60
+"""How long to wait for another process's transaction; each takes far less."""
+
+_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DAMAGED_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_POSTGRESQL_DISK_FULL = "53100"
+
+_HOST_HINT = "see that its folder can be written and has space left"
+
+
+def parse_url(text: str) -> URL:
+    """Return the URL of a store; raise InputError if it cannot be one."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        # Without the text: there may be a password in it.
+        raise InputError(
+            "what TEMPER_STORE holds is not a database URL",
+            "as in sqlite:////srv/temper/results.db or postgresql://host/temper",
+        ) from None
+    place = url.render_as_string(hide_password=True)
+    if url.get_backend_name() == "postgresql":
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() != "sqlite":
+        raise InputError(f"{place}: results are kept in SQLite or PostgreSQL only")
+    if url.database in (None, "", ":memory:"):
+        raise InputError(f"{place} names no file, nothing would be kept")
+    return url.set(drivername="sqlite")
+
+
+def connect(url: URL) -> Engine:
+    """Return the engine of a URL from ``parse_url``.
+
+    Raises InputError when the driver is not installed.
+    """
+    # Without a pool every transaction opens the file that is there now, also
+    # after another process has replaced a damaged one.
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(
+            url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS}
+        )
+        _begin_immediately(engine)
+        return engine
+    try:
+        return create_engine(
+            url, poolclass=NullPool, connect_args={"connect_timeout": 10}
+        )
+    except ImportError:
+        raise InputError(
+            "a PostgreSQL store needs the psycopg driver",
+            "uv sync --extra postgresql",
+        ) from None
+
+
+def _begin_immediately(engine: Engine) -> None:
+    """Take SQLite's write lock when a transaction begins.
+
+    A transaction that reads first and writes later gets "database is locked" at
+    once, whatever the timeout, if another one wrote in between.
+    """
+
+    @event.listens_for(engine, "connect")
+    def _leave_begin_to_us(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def _begin(conn: Connection) -> None:
+        conn.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def find_damage(path: Path) -> str:
+    """Return what is wrong with a SQLite file, "" if nothing is."""
+    try:
+        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        if _sqlite_code(error) not in _DAMAGED_CODES:
+            raise
+        return str(error)
+    return "" if verdict == "ok" else str(verdict)
+
+
+def use_wal(path: Path) -> None:
+    """Let who only looks at a SQLite file not wait for who writes to it."""
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn failures of database and files into StoreErrors on ``what``."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _database_error(what, error.orig or error) from error
+    except sqlite3.Error as error:
+        raise _database_error(what, error) from error
+    except (JSONDecodeError, ValidationError) as error:
+        raise _damaged(what, str(error)) from error
+    except Timeout as error:
+        raise StoreError(
+            f"{what}: another process holds {error.lock_file}",
+            "wait for it, or end it",
+        ) from error
+    except OSError as error:
+        if error.errno in _FULL_ERRNOS:
+            raise _disk_full(what) from error
+        raise StoreError(f"{what}: {error}", _HOST_HINT) from error
+
+
+def _database_error(what: str, error: BaseException) -> StoreError:
+    code = _sqlite_code(error)
+    state = getattr(error, "sqlstate", None)
+    if code == sqlite3.SQLITE_FULL or state == _POSTGRESQL_DISK_FULL:
+        return _disk_full(what)
+    if code in _DAMAGED_CODES:
+        return _damaged(what, str(error))
+    hint = (
+        _HOST_HINT
+        if isinstance(error, sqlite3.Error)
+        else "see that the server runs and TEMPER_STORE is right"
+    )
+    return StoreError(f"{what}: {str(error).strip()}", hint)
+
+
+def _damaged(what: str, why: str) -> StoreError:
+    return StoreError(
+        f"{what} is damaged: {why}",
+        "move its file away, the next command rebuilds it from the raw files of "
+        "the boots; on PostgreSQL restore a backup",
+    )
+
+
+def _disk_full(what: str) -> StoreError:
+    return StoreError(
+        f"no space left for {what}",
+        "free some space, then resume the run: all its boots so far are kept",
+    )
+
+
+def _sqlite_code(error: BaseException) -> int:
+    # The low byte: the rest tells kinds of one error apart.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

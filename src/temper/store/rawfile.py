@@ -1,0 +1,143 @@
+"""The raw file of a boot: its head in the first line, then a record a line.
+
+The head holds all that the database knows of the run and the boot, so a lost
+database is rebuilt from these files.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import zlib
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from temper.errors import StoreError
+from temper.run.facts import BootFacts, RunPlan, Slot, StoredBoot
+
+_SUFFIX = ".jsonl.gz"
+
+
+class RunHead(BaseModel):
+    """What a run is from its first moment on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    uuid: str
+    store: str
+    """Name of the database it is in: several may share a data folder."""
+    started: datetime
+    plan: RunPlan
+
+
+class BootHead(BaseModel):
+    """First line of a raw file."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: Literal[1] = 1
+    run: RunHead
+    facts: BootFacts
+
+
+def raw_path(folder: Path, run: RunHead, slot: Slot) -> Path:
+    """Return where in ``folder`` a boot's raw file is.
+
+    The uuid keeps apart runs of the same number in different databases.
+    """
+    name = f"{quote(slot.variant, safe='')}-{slot.repeat}{_SUFFIX}"
+    return folder / f"{run.id}-{run.uuid[:8]}" / name
+
+
+def raw_paths(folder: Path) -> list[Path]:
+    """Return all raw files in ``folder``."""
+    return sorted(folder.glob(f"*/*{_SUFFIX}"))
+
+
+def _console_path(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(_SUFFIX) + ".console.txt")
+
+
+def write_boot(path: Path, run: RunHead, boot: StoredBoot) -> str:
+    """Write a boot's console and raw file; return the raw file's SHA-256.
+
+    After a power cut the raw file is there as a whole, with its console, or not
+    at all.
+    """
+    head = BootHead(run=run, facts=boot.facts).model_dump(mode="json")
+    lines = (json.dumps(line) + "\n" for line in (head, *boot.records))
+    content = gzip.compress("".join(lines).encode("ascii"), mtime=0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write_durably(_console_path(path), boot.console.encode(errors="replace"))
+    _write_durably(path, content)
+    _sync_folder(path.parent.parent)
+    return _digest(content)
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make renames in ``folder`` outlast a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_intact(path: Path, sha256: str) -> bool:
+    """Return whether a boot's files are there, the raw one as it was written."""
+    try:
+        return _digest(path.read_bytes()) == sha256 and _console_path(path).exists()
+    except FileNotFoundError:
+        return False
+
+
+def read_boot(path: Path, sha256: str) -> StoredBoot:
+    """Read a boot back; raise StoreError if ``is_intact`` is not so."""
+    if not is_intact(path, sha256):
+        raise StoreError(
+            f"the raw file {path} of a boot is damaged or missing",
+            "resume the run: it boots this one again (a team's stores need "
+            "TEMPER_DATA to be a shared folder)",
+        )
+    head, records, _ = read_raw(path)
+    console = _console_path(path).read_bytes().decode(errors="replace")
+    return StoredBoot(facts=head.facts, records=records, console=console)
+
+
+def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
+    """Return head, records and SHA-256 of a raw file.
+
+    Raises StoreError if it is damaged.
+    """
+    content = path.read_bytes()
+    try:
+        # pydantic's own JSON parser refuses the halves of surrogate pairs that
+        # stand for undecodable bytes, as in a command line.
+        first, *records = map(json.loads, gzip.decompress(content).splitlines())
+        head = BootHead.model_validate(first)
+    except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
+        why = "its head is wrong" if isinstance(error, ValidationError) else error
+        raise StoreError(f"the raw file {path} is damaged: {why}") from error
+    return head, records, _digest(content)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

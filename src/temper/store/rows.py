@@ -1,0 +1,59 @@
+"""Between the models and the rows of the tables."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import RowMapping
+
+from temper.run.facts import BootFacts, RunPlan
+from temper.store.rawfile import RunHead
+
+
+def timestamp(time: datetime) -> str:
+    """Return a time in the form that sorts as it runs."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _text(model: BaseModel) -> str:
+    # In ASCII: PostgreSQL takes no NUL, and what a kernel printed may hold one.
+    return json.dumps(model.model_dump(mode="json"))
+
+
+def run_row(
+    uuid: str, plan: RunPlan, started: datetime, finished: datetime | None = None
+) -> dict[str, Any]:
+    """Return the row of a run in ``schema.runs``, without its id."""
+    return {
+        "uuid": uuid,
+        "kind": plan.kind.value,
+        "feature": plan.feature,
+        "plan": _text(plan),
+        "started": timestamp(started),
+        "finished": timestamp(finished) if finished else None,
+    }
+
+
+def boot_row(run: int, facts: BootFacts, sha256: str) -> dict[str, Any]:
+    """Return the row of a boot in ``schema.boots``."""
+    return {
+        "run": run,
+        "variant": facts.variant,
+        "repeat": facts.repeat,
+        "facts": _text(facts),
+        "sha256": sha256,
+    }
+
+
+def stored_plan(row: RowMapping) -> RunPlan:
+    """Read a run's plan back.
+
+    Raises JSONDecodeError or ValidationError if it is damaged.
+    """
+    return RunPlan.model_validate(json.loads(row["plan"]))
+
+
+def run_head(row: RowMapping, store: str) -> RunHead:
+    """Read a run's row back; raise as ``stored_plan`` does."""
+    return RunHead.model_validate({**row, "store": store, "plan": stored_plan(row)})
