@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Description: times context switches of two tasks through one pipe.
+ *
+ * The pipe holds one packet. So each write waits until the reader has taken the
+ * packet before, and each read until there is one: a packet takes two switches,
+ * which is checked against the kernel's own count of them.
+ *
+ * Usage: ctx pipe PACKETS WARMUP
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "sample.h"
+
+enum { SWITCHES_PER_PACKET = 2 };
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void read_packets(int fd, uint64_t count)
+{
+	char packet;
+
+	while (count--)
+		if (read(fd, &packet, 1) != 1)
+			fail("read");
+}
+
+static void write_packet(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		fail("write");
+}
+
+static void time_packets(struct samples *s, int fd, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t begin = clock_begin(), value;
+
+		write_packet(fd);
+		value = clock_end() - begin;
+		samples_add(s, value, tick_clock());
+	}
+}
+
+static uint64_t switches(int who)
+{
+	struct rusage usage;
+
+	if (getrusage(who, &usage))
+		fail("getrusage");
+	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+/*
+ * Both tasks on one CPU, or there is nothing to switch; and as batch tasks, which
+ * do not preempt the one that wakes them: else a packet takes now one switch, now
+ * three, by the scheduler's mood.
+ */
+static void share_a_cpu(void)
+{
+	struct sched_param no_priority = { 0 };
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		fail("sched_setaffinity");
+	if (sched_setscheduler(0, SCHED_BATCH, &no_priority))
+		fail("sched_setscheduler");
+}
+
+static void open_pipe(int fds[2])
+{
+	/* Packet mode: a slot holds one write; a pipe of a page has one slot. */
+	if (pipe2(fds, O_DIRECT) || fcntl(fds[1], F_SETPIPE_SZ, getpagesize()) < 0)
+		fail("pipe");
+}
+
+static void check_switches(uint64_t seen, uint64_t packets)
+{
+	uint64_t expected = packets * SWITCHES_PER_PACKET;
+	/* Ticks and what else runs; and how both tasks start and end. */
+	uint64_t others = expected / 100 + 16;
+
+	if (seen + others >= expected && seen <= expected + others)
+		return;
+	fprintf(stderr, "%llu packets took %llu context switches, not %llu\n",
+		(unsigned long long)packets, (unsigned long long)seen,
+		(unsigned long long)expected);
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	struct samples *warm, *s;
+	struct workload w;
+	int fds[2], status;
+	uint64_t begin;
+	pid_t reader;
+
+	if (argc != 4 || strcmp(argv[1], "pipe")) {
+		fprintf(stderr, "usage: %s pipe PACKETS WARMUP\n", argv[0]);
+		return 1;
+	}
+	w = (struct workload){
+		.name = "ctx/pipe",
+		.count = strtoull(argv[2], NULL, 10),
+		.warmup = strtoull(argv[3], NULL, 10),
+		.operations = SWITCHES_PER_PACKET,
+		.overhead = clock_overhead(),
+	};
+	share_a_cpu();
+	open_pipe(fds);
+	s = samples_create();
+	warm = samples_create();
+	reader = fork();
+	if (reader < 0)
+		fail("fork");
+	if (reader == 0) {
+		close(fds[1]);
+		read_packets(fds[0], w.warmup + w.count);
+		_exit(0);
+	}
+	time_packets(warm, fds[1], w.warmup);
+
+	samples_begin(s);
+	marker_begin();
+	begin = clock_begin();
+	time_packets(s, fds[1], w.count);
+	w.elapsed = clock_end() - begin;
+	marker_end();
+	samples_end(s);
+
+	if (waitpid(reader, &status, 0) != reader || status)
+		fail("reader");
+	check_switches(switches(RUSAGE_SELF) + switches(RUSAGE_CHILDREN), w.warmup + w.count);
+	samples_print(s, &w);
+	samples_destroy(warm);
+	samples_destroy(s);
+	return 0;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sample.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "arch/arch.h"
+
+enum {
+	NEAR = 1 << 16, /* values below are counted in an array */
+	FAR = 1 << 20,  /* so many values at or above it can be kept */
+	BINS_PER_RECORD = 500,
+};
+
+struct far {
+	uint64_t value;
+	bool tick;
+};
+
+struct samples {
+	uint32_t near[2][NEAR];
+	struct far far[FAR];
+	size_t nr_far;
+	uint64_t sequence;
+	uint64_t last_tick;
+	uint64_t interrupts;
+};
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+uint64_t tick_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_overhead(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 1000; i++) {
+		uint64_t begin = clock_begin();
+		uint64_t apart = clock_end() - begin;
+
+		if (apart < least)
+			least = apart;
+	}
+	return least;
+}
+
+/* All interrupts since boot, over all CPUs: the first number of "intr". */
+static uint64_t count_interrupts(void)
+{
+	FILE *stat = fopen("/proc/stat", "r");
+	uint64_t count = 0;
+	char word[64];
+
+	if (!stat)
+		fail("/proc/stat");
+	while (fscanf(stat, "%63s", word) == 1) {
+		if (strcmp(word, "intr"))
+			continue;
+		if (fscanf(stat, "%" SCNu64, &count) != 1)
+			fail("/proc/stat: intr");
+		break;
+	}
+	fclose(stat);
+	return count;
+}
+
+struct samples *samples_create(void)
+{
+	struct samples *s = malloc(sizeof(*s));
+
+	if (!s)
+		fail("samples");
+	/* Touch every page now, so that no sample pays for a page fault. */
+	memset(s, 0, sizeof(*s));
+	s->sequence = 14695981039346656037u;
+	return s;
+}
+
+void samples_destroy(struct samples *s)
+{
+	free(s);
+}
+
+void samples_begin(struct samples *s)
+{
+	s->interrupts = count_interrupts();
+	s->last_tick = tick_clock();
+}
+
+void samples_end(struct samples *s)
+{
+	s->interrupts = count_interrupts() - s->interrupts;
+}
+
+void samples_add(struct samples *s, uint64_t value, uint64_t tick_now)
+{
+	bool tick = tick_now != s->last_tick;
+
+	/* FNV-1a by words: two boots agree only if every sample does, in order. */
+	s->sequence = (s->sequence ^ value) * 1099511628211u;
+	s->last_tick = tick_now;
+	if (value < NEAR) {
+		s->near[tick][value]++;
+		return;
+	}
+	if (s->nr_far == FAR) {
+		fprintf(stderr, "more than %d samples of %d or more\n", FAR, NEAR);
+		exit(1);
+	}
+	s->far[s->nr_far++] = (struct far){ .value = value, .tick = tick };
+}
+
+static int compare_far(const void *a, const void *b)
+{
+	const struct far *x = a, *y = b;
+
+	if (x->tick != y->tick)
+		return x->tick - y->tick;
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+/* How many samples from @first on are alike, once they are sorted. */
+static size_t same_far(const struct samples *s, size_t first)
+{
+	size_t next = first + 1;
+
+	while (next < s->nr_far && !compare_far(&s->far[first], &s->far[next]))
+		next++;
+	return next - first;
+}
+
+/* One histogram, printed as records of at most BINS_PER_RECORD bins. */
+struct printer {
+	const char *workload;
+	bool tick;
+	unsigned int bins;
+};
+
+static void print_bin(struct printer *p, uint64_t value, uint64_t calls)
+{
+	if (p->bins == BINS_PER_RECORD) {
+		puts("]}");
+		p->bins = 0;
+	}
+	if (p->bins == 0)
+		printf("{\"type\":\"histogram\",\"workload\":\"%s\",\"tick\":%s,\"bins\":[",
+		       p->workload, p->tick ? "true" : "false");
+	printf("%s[%" PRIu64 ",%" PRIu64 "]", p->bins ? "," : "", value, calls);
+	p->bins++;
+}
+
+static void print_histogram(const struct samples *s, const char *workload, bool tick)
+{
+	struct printer p = { .workload = workload, .tick = tick };
+
+	for (size_t value = 0; value < NEAR; value++)
+		if (s->near[tick][value])
+			print_bin(&p, value, s->near[tick][value]);
+	for (size_t i = 0; i < s->nr_far; i += same_far(s, i))
+		if (s->far[i].tick == tick)
+			print_bin(&p, s->far[i].value, same_far(s, i));
+	if (p.bins)
+		puts("]}");
+}
+
+/* Init counts the marked regions of the boot and says which is ours. */
+static unsigned int region(void)
+{
+	const char *given = getenv("TEMPER_REGION");
+
+	return given ? (unsigned int)strtoul(given, NULL, 10) : 0;
+}
+
+void samples_print(struct samples *s, const struct workload *w)
+{
+	const char *unit = getenv("TEMPER_UNIT");
+
+	qsort(s->far, s->nr_far, sizeof(s->far[0]), compare_far);
+	print_histogram(s, w->name, false);
+	print_histogram(s, w->name, true);
+	printf("{\"type\":\"workload\",\"workload\":\"%s\",\"unit\":\"%s\","
+	       "\"samples\":%" PRIu64 ",\"warmup\":%" PRIu64 ",\"operations\":%u,"
+	       "\"overhead\":%" PRIu64 ",\"sequence\":\"%016" PRIx64 "\","
+	       "\"elapsed\":%" PRIu64 ",\"interrupts\":%" PRIu64 ",\"region\":%u}\n",
+	       w->name, unit ? unit : "cycles", w->count, w->warmup, w->operations, w->overhead,
+	       s->sequence, w->elapsed, s->interrupts, region());
+}
