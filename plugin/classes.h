@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which class an instruction belongs to: one file per architecture. */
+#ifndef TEMPER_CLASSES_H
+#define TEMPER_CLASSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16 };
+
+enum marker { MARKER_NONE, MARKER_BEGIN, MARKER_END };
+
+/* Names of the classes; the first is of those in no other. NULL ends the list. */
+extern const char *const class_names[];
+
+/* Index into class_names. */
+unsigned int insn_class(const uint8_t *bytes, size_t size);
+
+enum marker insn_marker(const uint8_t *bytes, size_t size);
+
+#endif

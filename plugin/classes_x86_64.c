@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "classes.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+	OTHER,
+	RDTSC,
+	WRMSR,
+	RDMSR,
+	INVLPG,
+	INVPCID,
+	MOV_CR3,
+	STAC,
+	CLAC,
+};
+
+const char *const class_names[] = {
+	[OTHER] = "other",     [RDTSC] = "rdtsc",
+	[WRMSR] = "wrmsr",     [RDMSR] = "rdmsr",
+	[INVLPG] = "invlpg",   [INVPCID] = "invpcid",
+	[MOV_CR3] = "mov_cr3", [STAC] = "stac",
+	[CLAC] = "clac",       NULL,
+};
+
+/* As target/arch/x86_64.h emits them: xchg %r10,%r10 and xchg %r11,%r11. */
+static const uint8_t begin_bytes[] = { 0x4d, 0x87, 0xd2 };
+static const uint8_t end_bytes[] = { 0x4d, 0x87, 0xdb };
+
+static bool is_prefix(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64 ... 0x67:
+	case 0xf0:
+	case 0xf2:
+	case 0xf3:
+	case 0x40 ... 0x4f: /* REX */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* 0f 01: a group told apart by its ModRM byte. */
+static unsigned int group_0f01(uint8_t modrm)
+{
+	switch (modrm) {
+	case 0xca:
+		return CLAC;
+	case 0xcb:
+		return STAC;
+	case 0xf9:
+		return RDTSC; /* rdtscp */
+	}
+	return modrm < 0xc0 && (modrm >> 3 & 7) == 7 ? INVLPG : OTHER;
+}
+
+unsigned int insn_class(const uint8_t *bytes, size_t size)
+{
+	while (size && is_prefix(*bytes)) {
+		bytes++;
+		size--;
+	}
+	if (size < 2 || bytes[0] != 0x0f)
+		return OTHER;
+	switch (bytes[1]) {
+	case 0x30:
+		return WRMSR;
+	case 0x31:
+		return RDTSC;
+	case 0x32:
+		return RDMSR;
+	case 0x01:
+		return size > 2 ? group_0f01(bytes[2]) : OTHER;
+	case 0x22:
+		return size > 2 && (bytes[2] >> 3 & 7) == 3 ? MOV_CR3 : OTHER;
+	case 0x38:
+		return size > 2 && bytes[2] == 0x82 ? INVPCID : OTHER;
+	}
+	return OTHER;
+}
+
+enum marker insn_marker(const uint8_t *bytes, size_t size)
+{
+	if (size != sizeof(begin_bytes))
+		return MARKER_NONE;
+	if (!memcmp(bytes, begin_bytes, size))
+		return MARKER_BEGIN;
+	if (!memcmp(bytes, end_bytes, size))
+		return MARKER_END;
+	return MARKER_NONE;
+}
