@@ -1,0 +1,100 @@
+"""A kernel we did not build: Debian's own for the cloud, option off against on."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from lab import QUANTILES, SYSCALLS, Answer, ask
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+
+PACKAGE = re.compile(r"^linux-image-(6\.12\.\d+)\S*-cloud-amd64(?:-unsigned)?$")
+OPTION = "randomize_kstack_offset"
+
+
+def call(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
+
+
+def update_lists(folder: Path) -> None:
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    # One list that cannot be had is no matter if the others can.
+    subprocess.run([*sudo, "apt-get", "update"], cwd=folder, timeout=300, check=False)
+
+
+def newest_package(folder: Path) -> str:
+    listed = call("apt-cache", "pkgnames", "linux-image-6.12.", cwd=folder)
+    found = [name for name in listed.splitlines() if PACKAGE.match(name)]
+    assert found, "is there a Linux 6.12 in this Debian?"
+
+    def version(name: str) -> list[int]:
+        return [int(number) for number in PACKAGE.sub(r"\1", name).split(".")]
+
+    return max(sorted(found), key=version)
+
+
+@pytest.fixture(scope="module")
+def image(pytestconfig: pytest.Config) -> Path:
+    """Download and unpack the newest one, unless one is there already."""
+    assert shutil.which("apt-get"), "Debian's kernel comes from Debian"
+    assert pytestconfig.cache is not None
+    folder = pytestconfig.cache.mkdir("debian-cloud-kernel")
+    kept = sorted(path for path in folder.glob("linux-image-*") if path.is_dir())
+    if not kept:
+        # Old lists name packages that are no longer there.
+        update_lists(folder)
+    package = kept[-1].name if kept else newest_package(folder)
+    unpacked = folder / package
+    if not kept:
+        call("apt-get", "download", package, cwd=folder)
+        (archive,) = folder.glob(f"{package}_*.deb")
+        partial = folder / "partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        call("dpkg-deb", "-x", archive, partial, cwd=folder)
+        archive.unlink()
+        partial.rename(unpacked)
+    (found,) = (unpacked / "boot").glob("vmlinuz-*")
+    return found
+
+
+@pytest.fixture(scope="module")
+def compared(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return ask(
+        tmp_path_factory.mktemp("compare"),
+        *("compare", str(image), str(image), "--calls", "20000"),
+        *("--cmdline-a", f"{OPTION}=off", "--cmdline-b", f"{OPTION}=on"),
+    )
+
+
+def test_the_counts_are_exact(compared: Answer, image: Path) -> None:
+    assert compared.status == 0, compared.output
+    assert compared.report["exact"] is True, compared.report["exact_why"]
+    for variant in compared.report["variants"].values():
+        assert variant["kernel_release"] == image.name.removeprefix("vmlinuz-")
+
+
+def test_all_calls_pay_the_same_in_the_tail_too(compared: Answer) -> None:
+    prices = {
+        compared.deltas(workload)[quantile]
+        for workload in SYSCALLS
+        for quantile in QUANTILES
+    }
+    assert len(prices) == 1, prices
+    assert prices.pop() > 0
+
+
+@pytest.mark.parametrize("workload", SYSCALLS)
+def test_a_call_reads_the_clock_once_more(compared: Answer, workload: str) -> None:
+    assert compared.class_delta(workload, "kernel_rdtsc") == pytest.approx(1, abs=0.01)
+
+
+def test_it_does_not_claim_to_have_checked_the_feature(compared: Answer) -> None:
+    assert compared.report["in_force"] == {}
+    assert "no feature is named" in compared.report["in_force_note"]

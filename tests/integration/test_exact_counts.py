@@ -1,0 +1,131 @@
+"""What makes counts exact: nothing but the guest itself moves them."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from lab import (
+    CALLS,
+    SYSCALLS,
+    Answer,
+    WithoutFlag,
+    WithoutIcount,
+    WithoutPlugin,
+    WithoutSeed,
+    ask,
+    boots_of,
+    new_machine,
+)
+
+from temper.catalog import feature_named
+from temper.report.boots import BootResults, results_by_variant
+from temper.run.plans import Planned
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+
+# Between the markers but outside of the two clock reads: lfence and rdtsc before,
+# lfence and five to subtract and store the result after.
+OUTSIDE_THE_CLOCK = 8
+
+
+def counts(boot: BootResults, workload: str) -> dict[str, object]:
+    """Return all that a boot said of a workload."""
+    return {
+        "samples": boot.workloads[workload],
+        "quiet": boot.quiet[workload],
+        "ticked": boot.ticked[workload],
+        "classes": boot.classes[workload],
+    }
+
+
+def assert_same(one: BootResults, other: BootResults) -> None:
+    for workload in one.workloads | other.workloads:
+        assert counts(one, workload) == counts(other, workload), workload
+
+
+@pytest.fixture(scope="module")
+def reference(priced: Answer) -> BootResults:
+    """Give the first boot of stock; two or more were under way at once."""
+    return results_by_variant(priced.run)["stock"][0]
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(processes)
+    ]
+    try:
+        yield
+        assert all(loop.poll() is None for loop in loops)
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def test_boots_side_by_side_agree(priced: Answer) -> None:
+    for first, second in results_by_variant(priced.run).values():
+        assert_same(first, second)
+
+
+def test_a_boot_alone_gives_the_same(reference: BootResults, planned: Planned) -> None:
+    (alone,) = boots_of(planned, new_machine(), "stock")
+    assert_same(alone, reference)
+
+
+def test_a_busy_host_gives_the_same(reference: BootResults, planned: Planned) -> None:
+    with busy(3):
+        (hindered,) = boots_of(planned, new_machine(), "stock")
+    assert_same(hindered, reference)
+
+
+def test_the_plugin_changes_nothing(reference: BootResults, planned: Planned) -> None:
+    (bare,) = boots_of(planned, new_machine(WithoutPlugin), "stock")
+    for workload in reference.workloads:
+        assert bare.classes[workload] == {}
+        bare.classes[workload] = reference.classes[workload]
+    assert_same(bare, reference)
+
+
+def surplus(boot: BootResults, workload: str) -> int:
+    """Return how many instructions more than the clock the plugin counted."""
+    classes = boot.classes[workload]
+    counted = classes["user_instructions"] + classes["kernel_instructions"]
+    return counted - boot.workloads[workload].elapsed
+
+
+def test_plugin_and_clock_agree_to_the_instruction(tickless: Answer) -> None:
+    found = {
+        surplus(boots[0], workload)
+        for boots in results_by_variant(tickless.run).values()
+        for workload in SYSCALLS
+    }
+    assert found == {OUTSIDE_THE_CLOCK}
+
+
+def test_plugin_and_clock_agree_over_ticks(priced: Answer) -> None:
+    """An instruction that QEMU begins again counts twice: here and there one."""
+    for boots in results_by_variant(priced.run).values():
+        for workload in boots[0].workloads:
+            more = surplus(boots[0], workload) - OUTSIDE_THE_CLOCK
+            assert 0 <= more < boots[0].workloads[workload].elapsed / 1_000_000
+
+
+@pytest.mark.parametrize("machine", [WithoutIcount, WithoutSeed])
+def test_a_flag_left_out_is_noticed(
+    machine: type[WithoutFlag], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lab believes that its boots are exact; their counts say otherwise."""
+    feature = feature_named("kstack").model_copy(update={"workloads": SYSCALLS})
+    monkeypatch.setattr("temper.cli.feature_named", lambda _name: feature)
+    monkeypatch.setattr("temper.cli.Tcg", machine)
+    answer = ask(tmp_path, "price", "kstack", "--calls", str(CALLS))
+    assert answer.status != 0
+    assert answer.report["exact"] is False
+    assert "differ between boot 1" in answer.report["exact_why"]
+    assert {row["mark"] for row in answer.report["rows"]} == {"(?)"}
+    assert "NOT EXACT" in " ".join(answer.output.split())

@@ -1,0 +1,283 @@
+"""Runs as the store would give them back, made up from known figures."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from temper.catalog import Outcome
+from temper.report.models import InForceSummary, ProofEvidence, ProofReport, VariantInfo
+from temper.run.facts import BootFacts, Kind, RunPlan, Slot, StoredBoot, StoredRun
+from temper.stats.exact import successive_pairs
+
+CALLS = 1_000_000
+OFF = {
+    "syscall/getpid": 206,
+    "syscall/getppid": 210,
+    "syscall/invalid": 144,
+    "ctx/pipe": 2718,
+}
+"""Instructions of a sample on the baseline."""
+COSTS = {"off": 0, "stock": 14, "lfsr": 11, "temper": -3, "sabotage-three-bits": 14}
+TITLES = {
+    "off": "boot option off",
+    "stock": "boot option on, source as Debian ships it",
+}
+QEMU = "7.2.22"
+STARTED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def facts(variant: str, repeat: int, **changes: object) -> BootFacts:
+    given: dict[str, Any] = {
+        "variant": variant,
+        "repeat": repeat,
+        "machine": "tcg",
+        "arch": "x86_64",
+        "exact": True,
+        "clock": "instructions executed (icount)",
+        "cpus": 1,
+        "cpu_model": "max",
+        "qemu_version": QEMU,
+        "qemu_command": "qemu-system-x86_64 -accel tcg",
+        "plugin": "1",
+        "kernel_key": "3f9c2b7d1e6a",
+        "kernel_release": "6.12.117",
+        "config_hash": "81d0aa42c9b3",
+        "compiler": "gcc (Debian 12.2.0-14+deb12u1) 12.2.0",
+        "cmdline": "console=ttyS0 panic=-1 reboot=k randomize_kstack_offset="
+        + ("off" if variant == "off" else "on"),
+        "initramfs_hash": "5e1f",
+        "status": "ok",
+        "started": STARTED,
+        "wall_seconds": 9.5,
+    }
+    return BootFacts(**{**given, **changes})
+
+
+def price_records(
+    variant: str,
+    workloads: Iterable[str] = tuple(OFF),
+    scale: int = 1,
+    calls: int = CALLS,
+) -> list[dict[str, Any]]:
+    """Return all that one boot sends, `scale` times as dear as the real thing."""
+    records: list[dict[str, Any]] = [
+        {
+            "type": "boot",
+            "protocol": 1,
+            "release": "6.12.117",
+            "clocksource": "tsc",
+            "cpus": 1,
+        }
+    ]
+    check = _check(variant != "off")
+    for region, workload in enumerate(workloads):
+        records.append(check)
+        records += _workload(variant, workload, region, scale, calls)
+    records += [check, {"type": "exit", "program": "syscall all", "status": 0}]
+    for region, workload in enumerate(workloads):
+        records.append(_classes(variant, workload, region, calls))
+    records.append({"type": "end"})
+    return [{"n": n, **record} for n, record in enumerate(records)]
+
+
+def _check(on: bool) -> dict[str, Any]:
+    return {
+        "type": "in_force",
+        "feature": "kstack",
+        "on": on,
+        "evidence": {"distinct_positions": 33 if on else 1, "calls": 512},
+    }
+
+
+def _workload(
+    variant: str, workload: str, region: int, scale: int, calls: int
+) -> list[dict[str, Any]]:
+    operations = 2 if workload.startswith("ctx/") else 1
+    level = (OFF[workload] + COSTS[variant] * operations) * scale
+    random = np.random.default_rng([region, 7])
+    hit = 250 + 3 * region + (3 if variant != "off" else 0)
+    slow = level + random.integers(2000, 3500, hit) * scale
+    values, counts = np.unique(slow, return_counts=True)
+    quiet = [[level, calls - hit]]
+    if operations == 2:
+        quiet = [[level, calls - hit - 900], [level + 36 * scale, 900]]
+    what = f"{variant} {workload} {scale}"
+    return [
+        {"type": "histogram", "workload": workload, "tick": False, "bins": quiet},
+        {
+            "type": "histogram",
+            "workload": workload,
+            "tick": True,
+            "bins": [[int(v), int(c)] for v, c in zip(values, counts, strict=True)],
+        },
+        {
+            "type": "workload",
+            "workload": workload,
+            "unit": "instructions",
+            "samples": calls,
+            "warmup": 10_000,
+            "operations": operations,
+            "overhead": 6,
+            "sequence": hashlib.sha256(what.encode()).hexdigest()[:16],
+            "elapsed": level * calls,
+            "interrupts": hit,
+            "region": region,
+        },
+    ]
+
+
+def _classes(variant: str, workload: str, region: int, calls: int) -> dict[str, Any]:
+    operations = calls * (2 if workload.startswith("ctx/") else 1)
+    on = variant not in ("off", "temper")
+    return {
+        "type": "classes",
+        "region": region,
+        "counts": {
+            "kernel_instructions": OFF[workload] * calls + COSTS[variant] * operations,
+            "user_instructions": 9 * operations,
+            "kernel_rdtsc": operations * on + 260,
+            "kernel_wrmsr": 260,
+            "kernel_stac": operations,
+            "kernel_clac": operations,
+            "kernel_invpcid": 0,
+        },
+    }
+
+
+def price_run(
+    variants: Sequence[str] = ("off", "stock"),
+    boots: Sequence[StoredBoot] | None = None,
+    kind: Kind = Kind.PRICE,
+    scale: int = 1,
+) -> StoredRun:
+    """Return a finished run of two boots a variant, or of the given boots."""
+    slots = tuple(Slot(variant=v, repeat=r) for r in (0, 1) for v in variants)
+    plan = RunPlan(
+        kind=kind,
+        feature="kstack" if kind is Kind.PRICE else "compare",
+        arch="x86_64",
+        machine="tcg",
+        baseline=variants[0],
+        slots=slots,
+        titles={v: TITLES.get(v, f"the {v} series") for v in variants},
+        command="temper price kstack --calls 1000000",
+        params={
+            "title": "Kernel stack offset randomisation",
+            "in_force": {v: v != "off" for v in variants},
+            "calls": CALLS,
+        },
+        temper_version="0.1.0",
+    )
+    if boots is None:
+        boots = [price_boot(s.variant, s.repeat, scale) for s in slots]
+    return StoredRun(
+        id=7, plan=plan, started=STARTED, finished=STARTED, boots=list(boots)
+    )
+
+
+def price_boot(variant: str, repeat: int, scale: int = 1) -> StoredBoot:
+    records = price_records(variant, scale=scale)
+    return StoredBoot(facts=facts(variant, repeat), records=records)
+
+
+def changed(boot: StoredBoot, **facts_changes: object) -> StoredBoot:
+    """Return a copy of a boot with other facts."""
+    changed_facts = boot.facts.model_copy(update=facts_changes)
+    return boot.model_copy(update={"facts": changed_facts})
+
+
+POSITIONS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
+    "off": lambda random: np.zeros(100_000, dtype=int),
+    "stock": lambda random: random.integers(0, 64, 100_000) * 16,
+    "none": lambda random: random.integers(0, 64, 100_000) * 16,
+    "constant": lambda random: np.full(100_000, 0),
+    "three-bits": lambda random: random.integers(0, 8, 100_000) * 128,
+    "alternating": lambda random: np.arange(100_000) % 2 * 272,
+    "skewed": lambda random: np.minimum(random.geometric(0.06, 100_000), 64) * 16 - 16,
+}
+"""variant -> 100,000 stack positions as that variant gives them."""
+
+REASONS = {
+    Outcome.VULNERABLE: "the best predictor hits 100.00 % of the calls, "
+    "chance is 1.56 % of 64 offsets",
+    Outcome.BLOCKED: "the best predictor hits 1.58 % of the calls, within the "
+    "interval of chance for 64 offsets (1.44 % to 1.69 %)",
+    Outcome.UNSUPPORTED: "the probe module does not load on this kernel",
+}
+
+
+def proof_report(
+    outcomes: dict[str, Outcome] | None = None,
+    expected: dict[str, Outcome] | None = None,
+) -> ProofReport:
+    """Return the proof of off against stock, or with the given outcomes."""
+    expected = expected or {"off": Outcome.VULNERABLE, "stock": Outcome.BLOCKED}
+    outcomes = outcomes or expected
+    hardened = [v for v, outcome in expected.items() if outcome is Outcome.BLOCKED]
+    proven = outcomes["off"] is Outcome.VULNERABLE and all(
+        outcomes[v] is Outcome.BLOCKED for v in hardened
+    )
+    return ProofReport(
+        run=6,
+        feature="kstack",
+        title="Kernel stack offset randomisation",
+        arch="x86_64",
+        machine="tcg",
+        control="off",
+        outcomes=outcomes,
+        proven=proven,
+        as_expected=outcomes == expected,
+        sabotages=[v for v in outcomes if v not in ("off", "stock")],
+        evidence={
+            v: {"prediction": _evidence(v, outcome, expected[v])}
+            for v, outcome in outcomes.items()
+        },
+        in_force={
+            v: InForceSummary(
+                expected=v != "off",
+                found=v != "off",
+                checks=3,
+                agreed=3,
+                how=f"distinct positions {1 if v == 'off' else 33}, calls 512",
+            )
+            for v in outcomes
+        },
+        variants={v: _info(v) for v in outcomes},
+        proofs={"prediction": "predict the next stack position from those seen before"},
+        command="temper prove kstack",
+    )
+
+
+def _info(variant: str) -> VariantInfo:
+    boot = facts(variant, 0)
+    names = VariantInfo.model_fields.keys() & BootFacts.model_fields.keys()
+    return VariantInfo(
+        title=TITLES.get(variant, f"the {variant} sabotage"),
+        boots=1,
+        **{name: getattr(boot, name) for name in names},
+    )
+
+
+def _evidence(variant: str, outcome: Outcome, expected: Outcome) -> ProofEvidence:
+    positions = POSITIONS[variant](np.random.default_rng(3)).tolist()
+    values, counts = np.unique(positions, return_counts=True)
+    return ProofEvidence(
+        outcome=outcome,
+        expected=expected,
+        reasons=[REASONS[outcome]],
+        figures={
+            "samples": 100_000,
+            "distinct": float(len(values)),
+            "hit_rate_best": 1.0 if len(values) == 1 else 0.0158,
+            "chance": 1 / 64,
+            "chi_square_p": 0.0 if len(values) == 1 else 0.4123,
+            "min_entropy_bits": 0.0 if len(values) == 1 else 5.86,
+        },
+        clock="kvm-clock absent; TSC driven by the host's clock (no icount)",
+        bins=[(int(v), int(c)) for v, c in zip(values, counts, strict=True)],
+        pairs=successive_pairs(positions),
+    )

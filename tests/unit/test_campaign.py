@@ -1,0 +1,298 @@
+"""Boots on a fake machine, stored in a real store."""
+
+import errno
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fake_machine import PROGRAMS, Behaviour, FakeMachine, planned, result
+
+from temper.errors import BootError, InfraError
+from temper.machine import BootResult, StoppedError, Watcher
+from temper.progress import Quiet
+from temper.run.campaign import Campaign
+from temper.run.facts import Slot, StoredBoot, StoredRun
+from temper.store import Store
+
+PATIENCE = 20.0
+"""Seconds until a boot that nobody stops gives up, so that a test fails."""
+
+
+class Meter:
+    """Somebody who watches how far the work is."""
+
+    def __init__(self) -> None:
+        self.total: float | None = None
+        self.done: list[float] = []
+
+    @contextmanager
+    def task(self, title: str, total: float | None = None) -> Iterator["Meter"]:
+        self.total = total
+        yield self
+
+    def update(self, done: float, total: float | None = None, note: str = "") -> None:
+        self.done.append(done)
+
+    def say(self, text: str) -> None:
+        pass
+
+
+class Bench:
+    """A campaign of two boots each of `off` and `stock`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Store.open(data=folder / "data")
+        self.planned = planned(folder)
+        self.run = self.store.create_run(self.planned.plan)
+        self.machine = FakeMachine()
+        self.meter = Meter()
+
+    def boot_all(self) -> StoredRun:
+        Campaign(
+            self.run,
+            self.planned.plan,
+            self.planned.setups,
+            self.machine,
+            self.store,
+            self.meter,
+        ).boot_all("Booting")
+        return self.stored
+
+    @property
+    def stored(self) -> StoredRun:
+        return self.store.load(self.run)
+
+    @property
+    def kept(self) -> list[tuple[str, int]]:
+        return [(b.facts.variant, b.facts.repeat) for b in self.stored.boots]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    # Two at once on any host; scratch folders where the test can see them.
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    return Bench(tmp_path)
+
+
+def fails(error: Exception) -> Behaviour:
+    def behave(watcher: Watcher) -> BootResult:
+        raise error
+
+    return behave
+
+
+def waits_to_be_stopped(watcher: Watcher) -> BootResult:
+    assert watcher.stop.wait(PATIENCE), "nobody stopped this boot"
+    raise StoppedError
+
+
+def finishes_when_others_stop(watcher: Watcher) -> BootResult:
+    assert watcher.stop.wait(PATIENCE), "nobody stopped this boot"
+    return result()
+
+
+def test_every_boot_is_stored_with_its_facts(bench: Bench) -> None:
+    run = bench.boot_all()
+    assert bench.kept == [("off", 0), ("stock", 0), ("off", 1), ("stock", 1)]
+    assert run.finished is not None
+    assert bench.machine.prepared == 1
+    facts = run.boots[1].facts
+    assert facts.status == "ok"
+    assert facts.kernel_release == "6.12.117"
+    assert (facts.kernel_key, facts.config_hash) == ("3f9c", "81d0")
+    assert facts.cmdline == "console=none stock"
+    assert run.boots[1].records == [
+        record.model_dump(mode="json") for record in result().records
+    ]
+    assert len({boot.facts.initramfs_hash for boot in run.boots}) == 1
+
+
+def test_a_kernel_that_fails_is_a_result(bench: Bench) -> None:
+    error = BootError("it panicked", console="Kernel panic\n")
+    bench.machine.behaviours["stock"] = fails(error)
+    run = bench.boot_all()
+    assert run.finished is not None
+    assert [(b.facts.variant, b.facts.status) for b in run.boots] == [
+        ("off", "ok"),
+        ("stock", "boot_error"),
+        ("off", "ok"),
+        ("stock", "boot_error"),
+    ]
+    assert run.boots[1].facts.error == "it panicked"
+    assert run.boots[1].console == "Kernel panic\n"
+
+
+def test_a_failing_host_ends_the_run_and_keeps_what_is_done(bench: Bench) -> None:
+    others_done = threading.Event()
+
+    def fails_last(watcher: Watcher) -> BootResult:
+        assert others_done.wait(PATIENCE)
+        raise InfraError("QEMU was killed")
+
+    def off(watcher: Watcher) -> BootResult:
+        if bench.machine.booted.count("off") == 2:
+            others_done.set()
+        return result()
+
+    bench.machine.behaviours |= {"off": off, "stock": fails_last}
+    with pytest.raises(InfraError, match="QEMU was killed"):
+        bench.boot_all()
+    assert bench.kept == [("off", 0), ("off", 1)]
+    assert bench.stored.finished is None
+
+
+def test_a_boot_that_finishes_meanwhile_is_kept(bench: Bench) -> None:
+    bench.machine.behaviours |= {
+        "off": finishes_when_others_stop,
+        "stock": fails(InfraError("QEMU was killed")),
+    }
+    with pytest.raises(InfraError):
+        bench.boot_all()
+    assert ("off", 0) in bench.kept
+
+
+def test_boots_not_begun_are_not_begun_after_a_failure(bench: Bench) -> None:
+    bench.machine.behaviours |= {
+        "off": waits_to_be_stopped,
+        "stock": fails(InfraError("QEMU was killed")),
+    }
+    with pytest.raises(InfraError, match="QEMU was killed"):
+        bench.boot_all()
+    assert bench.kept == []
+    assert bench.machine.booted.count("stock") == 1
+
+
+def interrupt() -> None:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_ctrl_c_stops_the_others_and_keeps_what_is_done(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        while len(bench.kept) < 1:
+            assert not watcher.stop.wait(0.01)
+        interrupt()
+        return waits_to_be_stopped(watcher)
+
+    def off(watcher: Watcher) -> BootResult:
+        if bench.machine.booted.count("off") == 1:
+            return result()
+        return finishes_when_others_stop(watcher)
+
+    bench.machine.behaviours |= {"off": off, "stock": stock}
+    with pytest.raises(KeyboardInterrupt):
+        bench.boot_all()
+    assert bench.kept == [("off", 0), ("off", 1)]
+    assert bench.stored.finished is None
+
+
+def test_ctrl_c_while_a_boot_is_saved_does_not_lose_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = bench.store.save_boot
+    saved: list[StoredBoot] = []
+
+    def interrupted(run: int, boot: StoredBoot) -> None:
+        saved.append(boot)
+        if len(saved) == 1:
+            raise KeyboardInterrupt
+        save(run, boot)
+
+    bench.machine.behaviours["stock"] = waits_to_be_stopped
+    monkeypatch.setattr(bench.store, "save_boot", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bench.boot_all()
+    assert ("off", 0) in bench.kept
+
+
+def test_only_missing_slots_are_booted(bench: Bench) -> None:
+    bench.machine.behaviours["stock"] = fails(InfraError("QEMU was killed"))
+    with pytest.raises(InfraError):
+        bench.boot_all()
+    missing = bench.store.missing(bench.run)
+    assert Slot(variant="stock", repeat=0) in missing
+    bench.machine = FakeMachine()
+    assert len(bench.boot_all().boots) == 4
+    assert sorted(bench.machine.booted) == sorted(slot.variant for slot in missing)
+    bench.machine = FakeMachine()
+    bench.boot_all()
+    assert bench.machine.booted == []
+
+
+def test_progress_reaches_its_total(bench: Bench) -> None:
+    bench.machine.behaviours["stock"] = fails(BootError("it panicked"))
+    bench.boot_all()
+    assert bench.meter.total == 4 * PROGRAMS
+    assert bench.meter.done[-1] == 4 * PROGRAMS
+    assert bench.meter.done == sorted(bench.meter.done)
+
+
+def test_a_program_may_say_that_it_cannot_run_here(bench: Bench) -> None:
+    bench.machine.behaviours["stock"] = lambda watcher: result(77, 0)
+    assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("status", "how"),
+    [
+        (1, "ended with status 1"),
+        (255, "ended with status 255"),
+        (139, "was killed by SIGSEGV"),
+        (137, "was killed by SIGKILL"),
+    ],
+)
+def test_a_program_that_fails_fails_the_boot(
+    bench: Bench, status: int, how: str
+) -> None:
+    bench.machine.behaviours["stock"] = lambda watcher: result(0, status)
+    boot = bench.boot_all().boots[1]
+    assert boot.facts.error == f"'syscall getpid 100 10' {how}"
+    assert boot.console == "Linux version 6.12.117\n"
+    assert boot.records != []
+
+
+def test_a_program_that_does_not_start_is_our_fault(bench: Bench) -> None:
+    console = "Linux\n/syscall: No such file or directory\nreboot: Restarting\n"
+    bench.machine.behaviours["stock"] = lambda _: result(127, console=console)
+    with pytest.raises(InfraError) as caught:
+        bench.boot_all()
+    assert caught.value.message == (
+        "'syscall getpid 100 10' did not start in the target: "
+        "/syscall: No such file or directory"
+    )
+
+
+def test_a_full_disk_is_named(bench: Bench, tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    bench.machine.behaviours["stock"] = fails(full)
+    with pytest.raises(InfraError) as caught:
+        bench.boot_all()
+    assert caught.value.message == (
+        f"a boot cannot work in {tmp_path / 'scratch'}: No space left on device"
+    )
+    assert "TMPDIR" in caught.value.hint
+
+
+def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> None:
+    bench.machine.behaviours["stock"] = fails(InfraError("QEMU was killed"))
+    with pytest.raises(InfraError):
+        bench.boot_all()
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_quiet_progress_will_do(bench: Bench) -> None:
+    Campaign(
+        bench.run,
+        bench.planned.plan,
+        bench.planned.setups,
+        bench.machine,
+        bench.store,
+        Quiet(),
+    ).boot_all("Booting")
+    assert len(bench.kept) == 4

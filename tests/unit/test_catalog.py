@@ -1,0 +1,263 @@
+"""The catalogue: what a feature.toml must hold, and how it is told what it lacks."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from temper.catalog import (
+    FEATURES,
+    Feature,
+    InForceCheck,
+    Outcome,
+    Proof,
+    Variant,
+    feature_named,
+    feature_names,
+    load_feature,
+)
+from temper.errors import InputError
+from temper.paths import REPOSITORY
+
+WHOLE = """\
+name = "shadow"
+title = "Shadow stack"
+summary = "Return addresses are kept twice."
+architectures = ["x86_64"]
+series = "6.12"
+config = ["CONFIG_SHADOW=y"]
+baseline = "off"
+control = "off"
+workloads = ["syscall/getpid"]
+
+[in_force]
+program = "in_force"
+module = "probe"
+
+[variants.off]
+title = "off"
+cmdline = "shadow=off"
+in_force = false
+expect = "VULNERABLE"
+
+[variants.on]
+title = "on"
+cmdline = "shadow=on"
+patches = ["patches/6.12", "patches/extra"]
+in_force = true
+expect = "BLOCKED"
+
+[proofs.overwrite]
+title = "overwrite a return address"
+program = "attack"
+samples = 10
+judge = "landed"
+
+[sabotages.hollow]
+title = "on, doing nothing"
+cmdline = "shadow=hollow"
+in_force = true
+expect = "VULNERABLE"
+"""
+
+FILES = (
+    "proof/in_force.c",
+    "proof/probe.c",
+    "proof/attack.c",
+    "patches/6.12/0002-second.patch",
+    "patches/6.12/0001-first.patch",
+    "patches/6.12/README",
+    "patches/extra/0001-third.patch",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a feature that lacks nothing."""
+    folder = tmp_path / "features" / "shadow"
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    (folder / "feature.toml").write_text(WHOLE)
+    return folder
+
+
+def complaint(folder: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        load_feature(folder)
+    return caught.value
+
+
+def test_a_whole_feature_is_read(folder: Path) -> None:
+    feature = load_feature(folder)
+    assert feature.variants["on"].expect is Outcome.BLOCKED
+    assert feature.variants["on"].config == ()
+    assert feature.proofs["overwrite"].module == ""
+    assert list(feature.all_variants) == ["off", "on", "hollow"]
+
+
+def test_patches_come_in_the_order_of_folders_and_names(folder: Path) -> None:
+    feature = load_feature(folder)
+    assert feature.patches(feature.variants["off"]) == ()
+    names = [
+        str(path.relative_to(folder))
+        for path in feature.patches(feature.variants["on"])
+    ]
+    assert names == [
+        "patches/6.12/0001-first.patch",
+        "patches/6.12/0002-second.patch",
+        "patches/extra/0001-third.patch",
+    ]
+
+
+SABOTAGES = {
+    "broken TOML": ('title = "off"', 'title = "off', "not TOML: Illegal character"),
+    "unknown field": (
+        'control = "off"',
+        'control = "off"\ncolour = "red"',
+        "colour: Extra inputs are not permitted",
+    ),
+    "unknown field of a variant": (
+        'title = "off"',
+        'title = "off"\ncolour = "red"',
+        "variants.off.colour: Extra inputs are not permitted",
+    ),
+    "missing field": ('series = "6.12"\n', "", "series: Field required"),
+    "missing field of a proof": (
+        'judge = "landed"\n',
+        "",
+        "proofs.overwrite.judge: Field required",
+    ),
+    "wrong type": ("in_force = false", "in_force = 'maybe'", "variants.off.in_force"),
+    "unknown outcome": (
+        'expect = "BLOCKED"',
+        'expect = "SAFE"',
+        "variants.on.expect: Input should be 'VULNERABLE', 'BLOCKED' or 'UNSUPPORTED'",
+    ),
+    "no samples": (
+        "samples = 10",
+        "samples = 0",
+        "proofs.overwrite.samples: Input should be greater than 0",
+    ),
+    "no architecture": ('["x86_64"]', "[]", "architectures: Tuple should have"),
+    "no workload": ('["syscall/getpid"]', "[]", "workloads: Tuple should have"),
+    "unknown baseline": (
+        'baseline = "off"',
+        'baseline = "of"',
+        "baseline 'of' is not among the variants",
+    ),
+    "unknown control": (
+        'control = "off"',
+        'control = "hollow"',
+        "control 'hollow' is not among the variants",
+    ),
+    "control that should hold": (
+        'control = "off"',
+        'control = "on"',
+        "control 'on' must expect VULNERABLE",
+    ),
+    "sabotage named as a variant": (
+        "[sabotages.hollow]",
+        "[sabotages.on]",
+        "both a variant and a sabotage: ['on']",
+    ),
+    "name of another folder": (
+        'name = "shadow"',
+        'name = "shade"',
+        "name 'shade' is not its folder's",
+    ),
+    "folder without patches": (
+        '"patches/extra"',
+        '"patches/6.18"',
+        "on: no *.patch in patches/6.18/",
+    ),
+    "missing program of a proof": (
+        'program = "attack"',
+        'program = "raid"',
+        "proof/raid.c is missing",
+    ),
+    "missing module of a proof": (
+        'program = "attack"',
+        'program = "attack"\nmodule = "crowbar"',
+        "proof/crowbar.c is missing",
+    ),
+    "missing program of the in-force check": (
+        'program = "in_force"',
+        'program = "in_office"',
+        "proof/in_office.c is missing",
+    ),
+    "missing module of the in-force check": (
+        'module = "probe"',
+        'module = "prod"',
+        "proof/prod.c is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("whole", "broken", "message"), SABOTAGES.values(), ids=SABOTAGES.keys()
+)
+def test_what_is_wrong_is_named_with_its_file(
+    folder: Path, whole: str, broken: str, message: str
+) -> None:
+    assert WHOLE.count(whole) == 1
+    (folder / "feature.toml").write_text(WHOLE.replace(whole, broken))
+    said = complaint(folder).message
+    assert said.startswith(str(folder / "feature.toml"))
+    assert message in said
+
+
+def test_a_file_that_is_not_text_is_named(folder: Path) -> None:
+    (folder / "feature.toml").write_bytes(b'name = "\xff"')
+    assert complaint(folder).message.startswith(f"{folder}/feature.toml is not TOML")
+
+
+def test_a_proof_is_needed(folder: Path) -> None:
+    without = re.sub(r"\[proofs\.overwrite\][^[]*", "[proofs]\n", WHOLE)
+    (folder / "feature.toml").write_text(without)
+    assert "proofs: Dictionary should have at least 1" in complaint(folder).message
+
+
+def test_one_variant_is_not_enough(folder: Path) -> None:
+    without = re.sub(r"\[variants\.on\](.|\n)*?(?=\[proofs)", "", WHOLE)
+    (folder / "feature.toml").write_text(without)
+    assert "variants: Dictionary should have at least 2" in complaint(folder).message
+
+
+def test_a_folder_without_the_file_is_told_where_to_read(folder: Path) -> None:
+    (folder / "feature.toml").unlink()
+    said = complaint(folder)
+    assert said.message == f"{folder}/feature.toml is missing"
+    assert "docs/adding-a-feature.md" in said.hint
+
+
+def test_features_are_found_by_name(folder: Path) -> None:
+    (folder.parent / "notes").mkdir()
+    assert feature_names(folder.parent) == ["shadow"]
+    assert feature_named("shadow", folder.parent).folder == folder
+
+
+def test_an_unknown_feature_lists_the_known(folder: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        feature_named("shade", folder.parent)
+    assert caught.value.message == "unknown feature 'shade'"
+    assert caught.value.hint == "known features: shadow"
+
+
+def test_an_empty_catalogue_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        feature_named("shadow", tmp_path)
+    assert caught.value.hint == "known features: none"
+
+
+@pytest.mark.parametrize("name", feature_names())
+def test_the_features_that_are_shipped_are_whole(name: str) -> None:
+    assert load_feature(FEATURES / name).name == name
+
+
+@pytest.mark.parametrize("model", [Feature, Variant, InForceCheck, Proof])
+def test_every_field_is_explained(model: type[BaseModel]) -> None:
+    page = (REPOSITORY / "docs" / "adding-a-feature.md").read_text()
+    explained = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert model.model_fields.keys() - {"folder"} <= set(explained)

@@ -1,0 +1,158 @@
+"""Runs from their first boot, and from where they were interrupted."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_machine import FakeMachine, planned
+
+from temper.errors import InfraError, InputError, InterruptError
+from temper.machine import BootResult, Watcher
+from temper.progress import Quiet
+from temper.run.execute import execute
+from temper.run.facts import Kind, StoredRun
+from temper.run.plans import Planned
+from temper.store import Store
+
+WAY_ON = "finished boots are kept; go on with: uv run temper price kstack --resume 1"
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.planned = planned(folder)
+        self.store = Store.open(data=folder / "data")
+
+    def execute(
+        self,
+        machine: FakeMachine,
+        resume: int | None = None,
+        planned: Planned | None = None,
+    ) -> StoredRun:
+        return execute(planned or self.planned, machine, self.store, Quiet(), resume)
+
+    def changed(self, **changes: object) -> Planned:
+        return replace(self.planned, plan=self.planned.plan.model_copy(update=changes))
+
+    def interrupt(self, error: BaseException) -> None:
+        """Begin run 1 and let `stock` end it."""
+
+        def stock(watcher: Watcher) -> BootResult:
+            raise error
+
+        with pytest.raises((InfraError, InterruptError)):
+            self.execute(FakeMachine({"stock": stock}))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_run_comes_back_whole(bench: Bench) -> None:
+    run = bench.execute(FakeMachine())
+    assert run.id == 1
+    assert run.plan == bench.planned.plan
+    assert run.finished is not None
+    assert len(run.boots) == 4
+
+
+def test_a_failing_host_is_told_with_the_way_on(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        raise InfraError("QEMU was killed", "see dmesg")
+
+    with pytest.raises(InfraError) as caught:
+        bench.execute(FakeMachine({"stock": stock}))
+    assert caught.value.hint == f"see dmesg; {WAY_ON}"
+
+
+def test_a_failing_host_without_a_hint(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        raise InfraError("QEMU was killed")
+
+    with pytest.raises(InfraError) as caught:
+        bench.execute(FakeMachine({"stock": stock}))
+    assert caught.value.hint == WAY_ON
+
+
+def test_ctrl_c_is_told_with_the_way_on(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    machine = FakeMachine()
+    monkeypatch.setattr(machine, "prepare", interrupted)
+    with pytest.raises(InterruptError) as caught:
+        bench.execute(machine)
+    assert caught.value.exit_code == 130
+    assert caught.value.message == "interrupted"
+    assert caught.value.hint == WAY_ON
+
+
+def test_resuming_completes_the_run(bench: Bench) -> None:
+    bench.interrupt(InfraError("QEMU was killed"))
+    done = bench.store.load(1).boots
+    machine = FakeMachine()
+    run = bench.execute(machine, resume=1)
+    assert run.id == 1
+    assert len(run.boots) == 4
+    assert len(machine.booted) == 4 - len(done)
+    for boot in done:
+        assert boot in run.boots
+
+
+def test_resuming_a_finished_run_boots_nothing(bench: Bench) -> None:
+    finished = bench.execute(FakeMachine())
+    machine = FakeMachine()
+    assert bench.execute(machine, resume=1).boots == finished.boots
+    assert machine.booted == []
+
+
+def test_resuming_mends_a_damaged_raw_file(bench: Bench) -> None:
+    bench.execute(FakeMachine())
+    (damaged,) = bench.folder.glob("data/runs/*/stock-1.jsonl.gz")
+    damaged.write_bytes(b"torn")
+    machine = FakeMachine()
+    assert len(bench.execute(machine, resume=1).boots) == 4
+    assert machine.booted == ["stock"]
+
+
+def test_a_run_that_is_not_there_cannot_be_resumed(bench: Bench) -> None:
+    with pytest.raises(InputError, match="there is no run 9"):
+        bench.execute(FakeMachine(), resume=9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            {"feature": "scs-switch", "command": "uv run temper price scs-switch"},
+            "it was: uv run temper price kstack",
+        ),
+        (
+            {"kind": Kind.PROVE, "command": "uv run temper prove kstack"},
+            "it was: uv run temper price kstack",
+        ),
+        (
+            {"command": "uv run temper price kstack --calls 5"},
+            "its options were: uv run temper price kstack",
+        ),
+        (
+            {"params": {"setups": {"off": {"kernel": "another"}}}},
+            "kernel, programs or feature.toml have changed since",
+        ),
+        ({"baseline": "stock"}, "kernel, programs or feature.toml have changed since"),
+    ],
+)
+def test_a_run_begun_with_something_else_is_refused(
+    bench: Bench, changes: dict[str, Any], why: str
+) -> None:
+    bench.interrupt(InfraError("QEMU was killed"))
+    machine = FakeMachine()
+    with pytest.raises(InputError) as caught:
+        bench.execute(machine, resume=1, planned=bench.changed(**changes))
+    assert caught.value.message == f"run 1 cannot be resumed: {why}"
+    assert caught.value.hint == "start a new run"
+    assert machine.booted == []

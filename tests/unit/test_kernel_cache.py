@@ -1,0 +1,226 @@
+import errno
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kernels import Watcher
+
+from temper.errors import InfraError
+from temper.kernel.cache import Cache, Entry, Facts, Make
+from temper.progress import Quiet
+
+KEY = "0" * 64
+
+
+def put(cache: Cache, make: Make, key: str = KEY, kind: str = "programs") -> Entry:
+    return cache.entry(kind, key, "a thing", make, Quiet())
+
+
+def hello(result: Path, _work: Path) -> Facts:
+    (result / "hello").write_text("hello")
+    return {"size": 5}
+
+
+def never(_result: Path, _work: Path) -> Facts:
+    raise AssertionError("made again")
+
+
+def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    first, second = put(cache, hello), put(cache, never)
+    assert (first.made, second.made) == (True, False)
+    assert second.facts == {"size": 5}
+    assert (second.folder / "hello").read_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "hello").write_text("hallo"),
+        lambda folder: (folder / "hello").unlink(),
+        lambda folder: (folder / "manifest.json").unlink(),
+        lambda folder: (folder / "manifest.json").write_text('{"title": '),
+        lambda folder: (folder / "manifest.json").write_text("{}"),
+    ],
+)
+def test_a_damaged_entry_is_announced_and_heals(damage: Make, tmp_path: Path) -> None:
+    cache, watcher = Cache(tmp_path), Watcher()
+    damage(put(cache, hello).folder)  # type: ignore[call-arg]
+    again = cache.entry("programs", KEY, "a thing", hello, watcher)
+    assert again.made
+    assert (again.folder / "hello").read_text() == "hello"
+    assert "is damaged" in watcher.said[0]
+
+
+def test_a_source_cut_short_heals_without_hashing_it(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    folder = put(cache, hello, kind="sources").folder
+    (folder / "hello").write_text("HELLO")
+    assert not put(cache, hello, kind="sources").made
+    assert [item.damage for item in cache.verify()] == ["hello is not as it was made"]
+    folder = put(cache, hello, kind="sources").folder
+    (folder / "hello").write_text("")
+    assert put(cache, hello, kind="sources").made
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_make_that_fails_leaves_nothing(
+    failure: type[BaseException], tmp_path: Path
+) -> None:
+    def fail(result: Path, work: Path) -> Facts:
+        (result / "half").write_text("ha")
+        (work / "litter").write_text("l")
+        raise failure
+
+    cache = Cache(tmp_path)
+    with pytest.raises(failure):
+        put(cache, fail)
+    assert cache.items() == []
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert put(cache, hello).made
+
+
+def test_what_a_killed_run_left_is_not_used(tmp_path: Path) -> None:
+    left = tmp_path / "tmp" / f"programs-{KEY}" / "entry"
+    left.mkdir(parents=True)
+    (left / "old").write_text("old")
+    folder = put(Cache(tmp_path), hello).folder
+    assert sorted(path.name for path in folder.iterdir()) == ["hello", "manifest.json"]
+
+
+def test_who_comes_second_waits_and_says_so(tmp_path: Path) -> None:
+    started, watcher, entries = threading.Event(), Watcher(), []
+
+    def slowly(result: Path, work: Path) -> Facts:
+        started.set()
+        while not watcher.said:
+            time.sleep(0.01)
+        return hello(result, work)
+
+    first = threading.Thread(
+        target=lambda: entries.append(put(Cache(tmp_path), slowly))
+    )
+    first.start()
+    assert started.wait(10)
+    second = Cache(tmp_path).entry("programs", KEY, "a thing", never, watcher)
+    first.join(10)
+    assert (entries[0].made, second.made) == (True, False)
+    assert watcher.said == ["another run is making a thing: waiting for it"]
+
+
+def test_a_full_disk_says_the_way_out(tmp_path: Path) -> None:
+    def fill(_result: Path, _work: Path) -> Facts:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(InfraError, match="is full: could not make a thing") as error:
+        put(Cache(tmp_path), fill)
+    assert error.value.hint == "temper cache prune"
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    if os.geteuid() or subprocess.run(mount, check=False, timeout=10).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True, timeout=10)
+
+
+def test_a_really_full_disk_leaves_the_cache_usable(tiny_disk: Path) -> None:
+    def fill(result: Path, _work: Path) -> Facts:
+        (result / "big").write_bytes(b"x" * 1_000_000)
+        return {}
+
+    cache = Cache(tiny_disk)
+    with pytest.raises(InfraError, match="is full"):
+        put(cache, fill)
+    assert put(cache, hello).made
+
+
+def test_an_unwritable_cache_is_said(tmp_path: Path) -> None:
+    def deny(_result: Path, _work: Path) -> Facts:
+        raise PermissionError(errno.EACCES, "Permission denied", "x")
+
+    with pytest.raises(InfraError, match="cache cannot be written"):
+        put(Cache(tmp_path), deny)
+
+
+def test_inventory_and_facts(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    put(cache, hello, "a")
+    put(cache, lambda result, work: {"size": 6}, "b")
+    os.utime(tmp_path / "programs" / "a" / "manifest.json", (1000, 1000))
+    (tmp_path / "ccache" / "0").mkdir(parents=True)
+    (tmp_path / "ccache" / "0" / "object").write_bytes(b"123")
+    by_key = {(item.kind, item.key): item for item in cache.items()}
+    assert by_key.keys() == {("programs", "a"), ("programs", "b"), ("ccache", "")}
+    assert by_key["ccache", ""].size == 3
+    assert by_key["programs", "a"].last_used == 1000
+    assert cache.items()[-1].key == "a"
+    assert [facts["size"] for facts in cache.facts("programs")] == [6, 5]
+
+
+def test_prune_takes_what_was_long_unused(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    put(cache, hello, "old")
+    put(cache, hello, "new")
+    (tmp_path / "ccache").mkdir()
+    (tmp_path / "logs").mkdir()
+    os.utime(tmp_path / "programs" / "old" / "manifest.json", (1000, 1000))
+    assert [item.key for item in cache.prune(days=30)] == ["old"]
+    assert {item.kind for item in cache.prune()} == {"programs", "ccache"}
+    assert cache.items() == []
+    assert not cache.logs.exists()
+
+
+def test_prune_leaves_what_is_being_made(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+
+    def make(result: Path, work: Path) -> Facts:
+        cache.prune()
+        assert work.is_dir()
+        return hello(result, work)
+
+    assert put(cache, make).made
+
+
+def test_prune_leaves_what_another_run_has_in_hand(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    folder = put(cache, hello).folder
+    (folder / "hello").unlink()
+
+    class Pruner(Watcher):
+        def say(self, text: str) -> None:
+            assert cache.prune() == []
+            assert folder.exists()
+            super().say(text)
+
+    watcher = Pruner()
+    assert cache.entry("programs", KEY, "a thing", hello, watcher).made
+    assert watcher.said
+
+
+def test_verify_removes_only_what_is_damaged(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    put(cache, hello, "good")
+    (put(cache, hello, "bad").folder / "hello").write_text("hallo")
+    assert [(item.key, item.damage) for item in cache.verify()] == [
+        ("bad", "hello is not as it was made")
+    ]
+    assert [item.key for item in cache.items()] == ["good"]
+
+
+def test_using_an_entry_keeps_it_from_being_pruned(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    manifest = put(cache, hello).folder / "manifest.json"
+    os.utime(manifest, (1000, 1000))
+    put(cache, never)
+    assert cache.prune(days=1) == []
+    assert json.loads(manifest.read_text())["title"] == "a thing"

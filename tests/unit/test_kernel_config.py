@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+from kernels import X86_64, fragments
+
+from temper.arch import ARCHES
+from temper.errors import BuildError, InputError
+from temper.kernel.config import check_config, wanted_options
+
+
+def test_later_lines_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fragments(tmp_path, monkeypatch)
+    lines = ["CONFIG_A=y", "# CONFIG_B is not set", 'CONFIG_C="x y"', "CONFIG_A=n"]
+    assert wanted_options(X86_64, lines) == {
+        "CONFIG_FAKE": "y",
+        "CONFIG_A": "n",
+        "CONFIG_B": "n",
+        "CONFIG_C": '"x y"',
+    }
+
+
+@pytest.mark.parametrize("line", ["CONFIG_A", "A=y", "CONFIG_A =y", "CONFIG_A="])
+def test_a_line_that_is_no_option_is_named(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fragments(tmp_path, monkeypatch)
+    with pytest.raises(InputError, match=f"'{line}' is no kernel option"):
+        wanted_options(X86_64, [line])
+
+
+def test_options_that_did_not_take_are_named(tmp_path: Path) -> None:
+    config = tmp_path / ".config"
+    config.write_text("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=8\n")
+    check_config({"CONFIG_A": "y", "CONFIG_B": "n", "CONFIG_GONE": "n"}, config)
+    wanted = {"CONFIG_A": "y", "CONFIG_B": "y", "CONFIG_C": "4", "CONFIG_D": "y"}
+    with pytest.raises(BuildError) as error:
+        check_config(wanted, config)
+    assert error.value.message == (
+        "options that did not take: CONFIG_B=y (it is n), "
+        "CONFIG_C=4 (it is 8), CONFIG_D=y (it is n)"
+    )
+
+
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=ARCHES)
+def test_the_fragments_we_ship_are_options_only(arch: object) -> None:
+    assert wanted_options(arch, [])["CONFIG_MODULES"] == "y"  # type: ignore[arg-type]

@@ -1,0 +1,260 @@
+"""From what came back of the attacks to the verdict on a feature."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import STARTED, facts
+
+from temper.catalog import Feature, Outcome, Proof, Variant
+from temper.paths import REPOSITORY
+from temper.report.models import ProofReport
+from temper.report.proof import proof_report
+from temper.run.facts import Kind, RunPlan, Slot, StoredBoot, StoredRun
+
+CALLS = 20_000
+DEFINITION = (np.arange(1024) & ~15).tolist()
+CLOCK = "the host's time-stamp counter (no icount)"
+
+RANDOM = (np.random.default_rng(1).integers(0, 64, CALLS) * 16).tolist()
+CONSTANT = [0] * CALLS
+
+
+def variant(expect: Outcome, in_force: bool) -> Variant:
+    return Variant(title=expect.lower(), cmdline="", in_force=in_force, expect=expect)
+
+
+def proof(title: str) -> Proof:
+    return Proof(
+        title=title,
+        program="attack",
+        samples=CALLS,
+        judge="prediction",
+        params={"least_bits": 5, "level": 0.001},
+    )
+
+
+FEATURE = Feature.model_validate(
+    {
+        "name": "kstack",
+        "title": "Kernel stack offset randomisation",
+        "summary": "",
+        "architectures": ["x86_64"],
+        "series": "6.12",
+        "config": [],
+        "baseline": "off",
+        "control": "off",
+        "workloads": ["syscall/getpid"],
+        "in_force": {"program": "in_force"},
+        "proofs": {"prediction": proof("predict")},
+        "variants": {
+            "off": variant(Outcome.VULNERABLE, in_force=False),
+            "stock": variant(Outcome.BLOCKED, in_force=True),
+        },
+        "sabotages": {
+            "none": variant(Outcome.BLOCKED, in_force=True),
+            "constant": variant(Outcome.VULNERABLE, in_force=False),
+        },
+        "folder": REPOSITORY / "features" / "kstack",
+    }
+)
+
+
+def check(on: bool) -> dict[str, Any]:
+    evidence = {"distinct_positions": 64 if on else 1}
+    return {"type": "in_force", "feature": "kstack", "on": on, "evidence": evidence}
+
+
+def records(positions: list[int], on: bool, status: int = 0) -> list[dict[str, Any]]:
+    half = len(positions) // 2
+    sent: list[dict[str, Any]] = [
+        check(on),
+        {"type": "definition", "name": "displacement", "values": DEFINITION},
+        {"type": "samples", "name": "stack_position", "values": positions[:half]},
+        {"type": "samples", "name": "stack_position", "values": positions[half:]},
+        {"type": "exit", "program": "attack 20000", "status": status},
+        check(on),
+        {"type": "end"},
+    ]
+    return [{"n": n, **record} for n, record in enumerate(sent)]
+
+
+def boot(
+    name: str, sent: list[dict[str, Any]], **changes: object
+) -> tuple[str, StoredBoot]:
+    found = facts(name, 0, exact=False, clock=CLOCK, **changes)
+    return name, StoredBoot(facts=found, records=sent)
+
+
+GOOD = dict(
+    [
+        boot("off", records(CONSTANT, on=False)),
+        boot("stock", records(RANDOM, on=True)),
+    ]
+)
+"""What has to be found of the two variants of FEATURE."""
+
+
+def report(
+    boots: Mapping[str, StoredBoot] = GOOD, feature: Feature = FEATURE
+) -> ProofReport:
+    known = {
+        name: described
+        for name, described in feature.all_variants.items()
+        if name in boots or name in feature.variants
+    }
+    plan = RunPlan(
+        kind=Kind.PROVE,
+        feature=feature.name,
+        arch="x86_64",
+        machine="tcg",
+        baseline=feature.baseline,
+        control=feature.control,
+        slots=tuple(Slot(variant=name, repeat=0) for name in known),
+        titles={name: described.title for name, described in known.items()},
+        command="temper prove kstack",
+        params={
+            "title": feature.title,
+            "in_force": {name: each.in_force for name, each in known.items()},
+        },
+        temper_version="0.1.0",
+    )
+    run = StoredRun(id=3, plan=plan, started=STARTED, boots=list(boots.values()))
+    return proof_report(run, feature)
+
+
+def test_proven_when_the_control_falls_and_the_hardened_holds() -> None:
+    found = report()
+    assert found.outcomes == {"off": Outcome.VULNERABLE, "stock": Outcome.BLOCKED}
+    assert found.proven
+    assert found.as_expected
+
+
+NOT_PROVEN: dict[str, Callable[[], tuple[str, StoredBoot]]] = {
+    "the control holds": lambda: boot("off", records(RANDOM, on=False)),
+    "the hardened falls": lambda: boot("stock", records(CONSTANT, on=True)),
+    "the control is not off": lambda: boot("off", records(CONSTANT, on=True)),
+    "the hardened is not on": lambda: boot("stock", records(RANDOM, on=False)),
+    "the hardened cannot be attacked": lambda: boot(
+        "stock", records(RANDOM, on=True, status=77)
+    ),
+    "the control cannot be attacked": lambda: boot(
+        "off", records(CONSTANT, on=False, status=77)
+    ),
+    "the hardened does not boot": lambda: boot(
+        "stock", [], status="boot_error", error="it hung"
+    ),
+    "too little came back": lambda: boot("stock", records(RANDOM[:100], on=True)),
+}
+
+
+@pytest.mark.parametrize("why", NOT_PROVEN)
+def test_nothing_less_is_proven(why: str) -> None:
+    name, spoilt = NOT_PROVEN[why]()
+    assert not report({**GOOD, name: spoilt}).proven
+
+
+@pytest.mark.parametrize("missing", GOOD)
+def test_a_run_without_all_its_boots_proves_nothing(missing: str) -> None:
+    rest = {name: kept for name, kept in GOOD.items() if name != missing}
+    found = report(rest)
+    assert not found.proven
+    assert not found.as_expected
+    assert missing not in found.outcomes
+
+
+@pytest.mark.parametrize("checks", [0, 1])
+def test_one_check_that_disagrees_is_enough(checks: int) -> None:
+    sent = records(RANDOM, on=True)
+    places = [n for n, record in enumerate(sent) if record["type"] == "in_force"]
+    sent[places[checks]] |= check(on=False)
+    assert not report({**GOOD, **dict([boot("stock", sent)])}).proven
+
+
+def test_no_check_is_no_agreement() -> None:
+    sent = [
+        record for record in records(RANDOM, on=True) if record["type"] != "in_force"
+    ]
+    assert not report({**GOOD, **dict([boot("stock", sent)])}).proven
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (
+            boot("stock", [], status="boot_error", error="the kernel hung"),
+            "the kernel failed: the kernel hung",
+        ),
+        (
+            boot("stock", records(RANDOM, on=True, status=77)),
+            "'attack 20000' cannot run on this kernel",
+        ),
+        (
+            boot("stock", records(RANDOM[:100], on=True)),
+            "100 calls are too few to judge: 320 needed",
+        ),
+    ],
+    ids=["boot error", "exit 77", "few calls"],
+)
+def test_what_cannot_be_judged_is_unsupported_and_says_why(
+    broken: tuple[str, StoredBoot], reason: str
+) -> None:
+    found = report({**GOOD, broken[0]: broken[1]})
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED
+    assert not found.as_expected
+    evidence = found.evidence["stock"]["prediction"]
+    assert evidence.reasons == [reason]
+    assert evidence.figures == {}
+    assert evidence.clock == CLOCK
+
+
+@pytest.mark.parametrize(
+    ("positions", "as_expected"), [(CONSTANT, True), (RANDOM, False)]
+)
+def test_a_sabotage_that_is_not_found_out_is_not_as_expected(
+    positions: list[int], as_expected: bool
+) -> None:
+    sabotaged = boot("constant", records(positions, on=False))
+    found = report({**GOOD, **dict([sabotaged])})
+    assert found.proven
+    assert found.as_expected is as_expected
+
+
+def test_a_sabotage_kernel_that_is_broken_by_itself_is_not_as_expected() -> None:
+    """If ``none`` falls too, the sabotages prove nothing about the attack."""
+    none = boot("none", records(CONSTANT, on=True))
+    assert not report({**GOOD, **dict([none])}).as_expected
+
+
+def test_the_worst_of_several_proofs_counts() -> None:
+    strict = proof("predict").model_copy(
+        update={"params": {"least_bits": 7, "level": 1e-3}}
+    )
+    two = FEATURE.model_copy(
+        update={"proofs": {"prediction": proof("predict"), "strict": strict}}
+    )
+    found = report(feature=two)
+    assert found.evidence["stock"]["prediction"].outcome is Outcome.BLOCKED
+    assert found.evidence["stock"]["strict"].outcome is Outcome.VULNERABLE
+    assert found.outcomes["stock"] is Outcome.VULNERABLE
+    assert not found.proven
+
+
+def test_the_evidence_is_of_all_samples_in_order() -> None:
+    found = report().evidence["stock"]["prediction"]
+    assert found.figures["calls"] == CALLS
+    assert sum(times for _, times in found.bins) == CALLS
+    assert sum(times for *_, times in found.pairs) == CALLS - 1
+    assert found.expected is Outcome.BLOCKED
+    assert found.clock == CLOCK
+
+
+def test_the_order_of_samples_is_kept_over_records() -> None:
+    """Shuffled they would look random: a counter, cut in two at its middle."""
+    counter = (np.arange(CALLS) % 64 * 16).tolist()
+    found = report({**GOOD, **dict([boot("stock", records(counter, on=True))])})
+    pairs = {
+        (now, then) for now, then, _ in found.evidence["stock"]["prediction"].pairs
+    }
+    assert pairs == {(16 * n, 16 * ((n + 1) % 64)) for n in range(64)}

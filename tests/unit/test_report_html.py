@@ -1,0 +1,118 @@
+import re
+from html.parser import HTMLParser
+
+from samples import price_run, proof_report
+
+from temper.report.html import render_html
+from temper.report.models import PriceReport
+from temper.report.price import price_report
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Balance(HTMLParser):
+    """Checks that every element is closed, and ids are unique."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def both() -> str:
+    return render_html(price_report(price_run()), proof_report())
+
+
+def test_the_page_needs_nothing_else() -> None:
+    page = both()
+    assert "http" not in page
+    assert "<script" not in page
+    assert "@import" not in page
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page)
+
+
+def test_the_page_is_well_formed_and_its_ids_are_unique() -> None:
+    balance = Balance()
+    balance.feed(both())
+    assert balance.open == []
+    assert len(set(balance.ids)) == len(balance.ids)
+
+
+def test_references_inside_the_plots_lead_somewhere() -> None:
+    page = both()
+    targets = re.findall(r'(?:href="#|url\(#)([^")]+)', page)
+    assert targets
+    assert all(f'id="{target}"' in page for target in targets)
+
+
+def test_the_same_data_gives_the_same_bytes() -> None:
+    assert both() == both()
+
+
+def test_the_page_holds_the_whole_answer() -> None:
+    page = both()
+    for part in (
+        "kstack is PROVEN: off is VULNERABLE, stock is BLOCKED.",
+        "At the median, stock costs +14 instructions",
+        "10 of 10",
+        "kernel_rdtsc",
+        "6.12.117",
+        "3f9c2b7d1e6a",
+        "81d0aa42c9b3",
+        "randomize_kstack_offset=off",
+        "gcc (Debian 12.2.0-14+deb12u1) 12.2.0",
+        "7.2.22",
+        "Exact: 2 boots of each variant gave identical histograms",
+        "Timing a sample itself costs 6 instructions",
+        "temper price kstack",
+        "instructions per call",
+        "clock",
+    ):
+        assert part in page, part
+    assert "kernel_invpcid" not in page
+
+
+def test_each_half_stands_alone() -> None:
+    assert "<h2>Proof" not in render_html(price_report(price_run()), None)
+    assert "<h2>Price" not in render_html(None, proof_report())
+
+
+def test_what_a_kernel_says_is_escaped() -> None:
+    run = price_run()
+    boot = run.boots[1]
+    facts = boot.facts.model_copy(
+        update={"status": "boot_error", "error": "<script>alert(1)</script>"}
+    )
+    run.boots[1] = boot.model_copy(update={"facts": facts})
+    page = render_html(price_report(run), None)
+    assert "REFUSED: no price of stock" in page
+    assert "<script" not in page
+
+
+def test_a_refused_run_draws_no_prices() -> None:
+    run = price_run()
+    run.boots[1].records = [r for r in run.boots[1].records if r["type"] != "in_force"]
+    page = render_html(price_report(run), None)
+    assert "REFUSED: no price of stock: no in-force check was made" in page
+    assert "(R)" not in page
+
+
+def test_a_workload_that_ticks_hit_in_every_sample_is_drawn() -> None:
+    run = price_run()
+    for boot in run.boots:
+        for record in boot.records:
+            if record["type"] == "histogram" and record["workload"] == "ctx/pipe":
+                record["tick"] = True
+    report: PriceReport = price_report(run)
+    assert "ctx/pipe" in render_html(report, None)

@@ -1,0 +1,271 @@
+import pytest
+from samples import CALLS, OFF, changed, price_boot, price_run
+
+from temper.errors import StoreError
+from temper.report.models import Mark, PriceReport, PriceRow
+from temper.report.price import price_report
+from temper.run.facts import Kind, StoredBoot, StoredRun
+
+
+def row(report: PriceReport, workload: str, name: str, ticks: bool = False) -> PriceRow:
+    [found] = [
+        r
+        for r in report.rows
+        if (r.workload, r.result_class) == (workload, name)
+        and r.without_ticks is not ticks
+    ]
+    return found
+
+
+def boots() -> list[StoredBoot]:
+    """Return off, stock, off, stock, as a run has them."""
+    return price_run().boots
+
+
+def with_records(boot: StoredBoot, kind: str, **changes: object) -> StoredBoot:
+    """Change all records of one kind."""
+    records = [{**r, **changes} if r["type"] == kind else r for r in boot.records]
+    return boot.model_copy(update={"records": records})
+
+
+def without_records(boot: StoredBoot, kind: str) -> StoredBoot:
+    records = [r for r in boot.records if r["type"] != kind]
+    return boot.model_copy(update={"records": records})
+
+
+def test_stock_costs_14_instructions_on_every_call() -> None:
+    report = price_report(price_run())
+    for workload in OFF:
+        p50 = row(report, workload, "p50")
+        assert (p50.delta, p50.mark) == (14, Mark.DEARER)
+    getppid = row(report, "syscall/getppid", "p50")
+    assert (getppid.baseline_value, getppid.value) == (210, 224)
+    assert getppid.delta_percent == pytest.approx(6.6667, abs=1e-3)
+    assert report.exact
+    assert not report.refused
+
+
+def test_every_class_is_given_with_and_without_ticks() -> None:
+    report = price_report(price_run())
+    assert len(report.rows) == len(OFF) * 5 * 2
+    assert row(report, "syscall/getppid", "max").value == 224
+    assert row(report, "syscall/getppid", "max", ticks=True).value > 2000
+    [count] = [
+        t
+        for t in report.ticks
+        if (t.workload, t.variant) == ("syscall/getpid", "stock")
+    ]
+    assert (count.hit, count.samples) == (253, CALLS)
+
+
+def test_a_sample_of_two_operations_is_halved() -> None:
+    report = price_report(price_run())
+    assert row(report, "ctx/pipe", "p50").baseline_value == 2718 / 2
+    rdtsc = [c for c in report.classes if c.instruction_class == "kernel_rdtsc"]
+    pipe = next(c for c in rdtsc if c.workload == "ctx/pipe")
+    assert pipe.per_operation == pytest.approx(1, abs=1e-3)
+
+
+def test_equal_counts_are_marked_equal_and_cheaper_ones_improved() -> None:
+    run = price_run(("stock", "sabotage-three-bits", "temper"))
+    report = price_report(run)
+    marks = {
+        r.variant: r.mark
+        for r in report.rows
+        if (r.workload, r.result_class, r.without_ticks) == ("ctx/pipe", "p50", True)
+    }
+    assert marks == {"sabotage-three-bits": Mark.EQUAL, "temper": Mark.CHEAPER}
+
+
+def test_a_class_that_only_the_variant_executes_is_shown() -> None:
+    run = price_run()
+    for boot in run.boots:
+        for record in boot.records:
+            if record["type"] == "classes" and boot.facts.variant == "off":
+                del record["counts"]["kernel_rdtsc"]
+    found = [c for c in price_report(run).classes if "rdtsc" in c.instruction_class]
+    assert found[0].baseline_per_operation == 0
+    assert found[0].per_operation == pytest.approx(1, abs=1e-3)
+
+
+# Exactness
+
+
+def unlike(run: StoredRun, **changes: object) -> PriceReport:
+    """Change the Workload records of the second boot of stock."""
+    run.boots[3] = with_records(run.boots[3], "workload", **changes)
+    return price_report(run)
+
+
+def test_another_order_of_samples_is_not_exact() -> None:
+    report = unlike(price_run(), sequence="0" * 16)
+    assert not report.exact
+    assert report.exact_why == (
+        "syscall/getpid: the order of samples differs "
+        "between boot 1 of stock and its boot 2"
+    )
+    assert {r.mark for r in report.rows} == {Mark.UNKNOWN}
+
+
+def test_another_histogram_is_not_exact() -> None:
+    run = price_run()
+    for record in run.boots[2].records:
+        if record["type"] == "histogram" and record["workload"] == "ctx/pipe":
+            record["bins"][0][0] += 1
+    report = price_report(run)
+    assert not report.exact
+    assert report.exact_why.startswith("ctx/pipe: the histograms differ")
+    assert "boot 1 of off and its boot 2" in report.exact_why
+
+
+def test_other_class_counts_are_not_exact() -> None:
+    run = price_run()
+    run.boots[2].records[-2]["counts"]["kernel_wrmsr"] += 1
+    report = price_report(run)
+    assert not report.exact
+    assert report.exact_why.startswith("ctx/pipe: the class counts differ")
+
+
+def test_a_third_boot_is_compared_too() -> None:
+    third = with_records(price_boot("off", 2), "workload", sequence="0" * 16)
+    report = price_report(price_run(boots=[*boots(), third]))
+    assert "boot 1 of off and its boot 3" in report.exact_why
+
+
+def test_one_boot_is_not_enough_to_be_exact() -> None:
+    report = price_report(price_run(boots=boots()[:3]))
+    assert not report.exact
+    assert report.exact_why.startswith("stock has 1 finished boot, 2 are needed")
+
+
+def test_a_clock_that_counts_no_instructions_is_not_exact() -> None:
+    kept = [changed(boot, exact=False) for boot in boots()]
+    report = price_report(price_run(boots=kept))
+    assert not report.exact
+    assert report.exact_why.startswith("the clock of boot 1 of off did not count")
+
+
+def test_boots_of_two_kernels_are_not_repetitions() -> None:
+    kept = boots()
+    kept[3] = changed(kept[3], kernel_key="another")
+    report = price_report(price_run(boots=kept))
+    assert "the kernel key differs" in report.exact_why
+
+
+# Refusals
+
+
+def test_one_disagreeing_check_refuses_the_price_of_its_variant() -> None:
+    run = price_run(("off", "stock", "lfsr"))
+    checks = [r for r in run.boots[4].records if r["type"] == "in_force"]
+    checks[-1]["on"] = False
+    report = price_report(run)
+    assert report.refused == {
+        "stock": "1 of 10 in-force checks found it off, it must be on "
+        "(distinct positions 33, calls 512)"
+    }
+    assert {r.variant for r in report.rows} == {"lfsr"}
+    assert "stock" not in {t.variant for t in report.ticks}
+    assert "stock" not in {c.variant for c in report.classes}
+    assert "stock" not in {d.variant for d in report.distributions}
+    assert (report.in_force["stock"].agreed, report.in_force["stock"].checks) == (9, 10)
+    assert not report.in_force["stock"].found
+
+
+def test_a_boot_without_checks_refuses_even_if_the_other_has_them() -> None:
+    kept = boots()
+    kept[3] = without_records(kept[3], "in_force")
+    report = price_report(price_run(boots=kept))
+    assert report.refused == {"stock": "no in-force check was made in boot 2 of stock"}
+    assert report.rows == []
+
+
+def test_a_baseline_that_is_on_refuses_every_price() -> None:
+    kept = boots()
+    kept[0] = with_records(kept[0], "in_force", on=True)
+    report = price_report(price_run(boots=kept))
+    assert report.rows == []
+    assert report.refused["off"].startswith("5 of 10 in-force checks found it on")
+    assert report.refused["stock"].startswith("there is no baseline: off: 5 of 10")
+    assert not report.exact
+
+
+def test_a_kernel_that_failed_in_one_boot_refuses_its_variant() -> None:
+    kept = boots()
+    facts = {"status": "boot_error", "error": "Kernel panic: no [init] found"}
+    kept[3] = changed(kept[3], **facts).model_copy(update={"records": []})
+    report = price_report(price_run(boots=kept))
+    assert report.refused == {
+        "stock": "its kernel failed in boot 2: Kernel panic: no [init] found"
+    }
+
+
+def test_a_program_that_could_not_run_refuses_its_variant() -> None:
+    kept = boots()
+    kept[1] = with_records(kept[1], "exit", status=77)
+    report = price_report(price_run(boots=kept))
+    assert report.refused == {
+        "stock": "'syscall all' ended with status 77 in boot 1 of stock"
+    }
+
+
+def test_a_workload_that_is_missing_refuses_its_variant() -> None:
+    kept = boots()
+    kept[1].records = [
+        record for record in kept[1].records if record.get("workload") != "ctx/pipe"
+    ]
+    report = price_report(price_run(boots=kept))
+    assert report.refused == {"stock": "boot 1 of stock did not measure ctx/pipe"}
+
+
+def test_a_boot_that_measured_nothing_refuses_its_variant() -> None:
+    kept = [without_records(boot, "workload") for boot in boots()]
+    report = price_report(price_run(boots=kept))
+    assert report.refused["off"] == "boot 1 of off did not measure anything"
+
+
+def test_counts_of_two_qemu_versions_are_not_compared() -> None:
+    kept = boots()
+    for i in (1, 3):
+        kept[i] = changed(kept[i], qemu_version="10.0.2")
+    report = price_report(price_run(boots=kept))
+    assert report.refused["stock"].startswith("it ran on QEMU 10.0.2, the baseline")
+
+
+def test_nothing_measured_yet_is_refused_not_crashed() -> None:
+    report = price_report(price_run(boots=[]))
+    assert report.refused["off"] == "none of its boots is finished"
+    assert report.rows == []
+
+
+def test_compare_needs_no_check_and_says_so() -> None:
+    kept = [without_records(boot, "in_force") for boot in boots()]
+    report = price_report(price_run(boots=kept, kind=Kind.COMPARE))
+    assert report.kind == "compare"
+    assert report.rows
+    assert report.in_force == {}
+    assert "could be checked" in report.in_force_note
+
+
+# Damage
+
+
+def test_a_lost_part_of_a_histogram_is_noticed() -> None:
+    kept = boots()
+    kept[0].records = [r for r in kept[0].records if not r.get("tick")]
+    with pytest.raises(StoreError, match=r"boot 1 of off: .* its histogram holds"):
+        price_report(price_run(boots=kept))
+
+
+def test_a_record_that_is_none_is_a_store_error() -> None:
+    kept = boots()
+    kept[0].records[2] = {"type": "nonsense"}
+    with pytest.raises(StoreError, match="boot 1 of off"):
+        price_report(price_run(boots=kept))
+
+
+def test_a_plan_that_does_not_say_what_must_be_in_force_is_a_store_error() -> None:
+    run = price_run()
+    run.plan.params.pop("in_force")
+    with pytest.raises(StoreError, match="whether off, stock must be in force"):
+        price_report(run)

@@ -1,0 +1,188 @@
+"""Terminal and Markdown, against golden files.
+
+``TEMPER_REGENERATE=1 uv run pytest tests/unit`` writes them anew; look at the
+difference before you commit it.
+"""
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from samples import price_run, proof_report
+
+from temper.catalog import Outcome
+from temper.report import words
+from temper.report.markdown import render_markdown
+from temper.report.models import PriceReport, ProofReport
+from temper.report.price import price_report
+from temper.report.terminal import print_price, print_proof
+
+GOLDEN = Path(__file__).parent / "golden"
+FOUR = ("off", "stock", "lfsr", "temper")
+V, B, U = Outcome.VULNERABLE, Outcome.BLOCKED, Outcome.UNSUPPORTED
+SABOTAGES = {
+    "off": V,
+    "stock": B,
+    "none": B,
+    "constant": V,
+    "three-bits": V,
+    "alternating": V,
+    "skewed": V,
+}
+
+
+def refused_run() -> PriceReport:
+    """Price a run in which one check of stock found it off."""
+    run = price_run(("off", "stock", "lfsr"))
+    next(r for r in run.boots[1].records if r["type"] == "in_force")["on"] = False
+    return price_report(run)
+
+
+def inexact_run() -> PriceReport:
+    """Price a run whose second boot of off took its samples in another order."""
+    run = price_run()
+    for record in run.boots[2].records:
+        if record["type"] == "workload":
+            record["sequence"] = "0" * 16
+    return price_report(run)
+
+
+PRICES = {
+    "two": lambda: price_report(price_run()),
+    "four": lambda: price_report(price_run(FOUR)),
+    "refused": refused_run,
+    "inexact": inexact_run,
+}
+PROOFS: dict[str, Callable[[], ProofReport]] = {
+    "proven": proof_report,
+    "sabotages": lambda: proof_report(expected=SABOTAGES),
+    "unproven": lambda: proof_report({"off": B, "stock": U}, {"off": V, "stock": B}),
+}
+
+
+def terminal(price: PriceReport | None, proof: ProofReport | None, width: int) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    if proof:
+        print_proof(console, proof)
+    if price:
+        print_price(console, price)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("TEMPER_REGENERATE"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PRICES)
+def test_price_is_printed_as_agreed(name: str) -> None:
+    report = PRICES[name]()
+    check_golden(f"price-{name}.terminal.txt", terminal(report, None, 100))
+    check_golden(f"price-{name}.markdown.txt", render_markdown(report, None))
+
+
+@pytest.mark.parametrize("name", PROOFS)
+def test_proof_is_printed_as_agreed(name: str) -> None:
+    report = PROOFS[name]()
+    check_golden(f"proof-{name}.terminal.txt", terminal(None, report, 100))
+    check_golden(f"proof-{name}.markdown.txt", render_markdown(None, report))
+
+
+@pytest.mark.parametrize("scale", [1, 1_000, 123_456_789])
+@pytest.mark.parametrize(
+    "variants", [("off", "stock"), FOUR, ("off", "sabotage-three-bits", *FOUR[2:])]
+)
+def test_no_line_is_wider_than_78(variants: tuple[str, ...], scale: int) -> None:
+    price = price_report(price_run(variants, scale=scale))
+    proof = proof_report(expected=SABOTAGES)
+    for text in (render_markdown(price, proof), terminal(price, proof, 200)):
+        assert max(map(len, text.splitlines())) <= 78
+
+
+def test_no_line_is_wider_than_78_whatever_things_are_called() -> None:
+    run = price_run(("off", "sabotage-three-bits"), scale=123_456_789)
+    text = run.model_dump_json()
+    for name, longer in (
+        ('"off"', '"vmlinuz-6.12.43+deb13-cloud-amd64-signed"'),
+        ("sabotage-three-bits", "vmlinuz-6.12.43+deb13-cloud-amd64-unsigned"),
+        ("syscall/getppid", "micromm/munmap-virt-ranges-of-huge-pages"),
+        ("3f9c2b7d1e6a", "3f9c2b7d1e6a" * 12),
+    ):
+        text = text.replace(name, longer)
+    price = price_report(type(run).model_validate_json(text))
+    assert price.rows
+    for text in (render_markdown(price, None), terminal(price, None, 200)):
+        assert max(map(len, text.splitlines())) <= 78
+
+
+def test_a_narrow_terminal_loses_no_figure() -> None:
+    text = terminal(price_report(price_run()), None, 48)
+    assert max(map(len, text.splitlines())) <= 48
+    assert "+14 +6.7 % (R)" in text
+
+
+def test_a_kernels_brackets_are_no_markup() -> None:
+    run = price_run()
+    facts = run.boots[1].facts
+    facts = facts.model_copy(update={"status": "boot_error", "error": "[red]BUG[/]"})
+    run.boots[1] = run.boots[1].model_copy(update={"facts": facts})
+    assert "boot 1: [red]BUG[/]" in terminal(price_report(run), None, 78)
+
+
+def test_the_reading_example_is_read_from_the_data() -> None:
+    assert words.reading(price_report(price_run(("off", "temper")))) == (
+        "Reading: syscall/getpid p50 temper -3 means: the median call takes "
+        "3 instructions fewer than with off, 1.5 % cheaper."
+    )
+    equal = price_report(price_run(("stock", "sabotage-three-bits")))
+    assert "takes exactly as many instructions as with stock" in words.reading(equal)
+
+
+def test_the_command_can_be_pasted_after_wrapping() -> None:
+    command = "temper compare a b " + "--cmdline-a 'x=1 y=2' " * 6
+    report = price_report(price_run()).model_copy(update={"command": command})
+    text = render_markdown(report, None)
+    lines = text.split("To reproduce:\n\n")[1].splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 78 for line in lines)
+    joined = " ".join(line.removesuffix("\\").strip() for line in lines)
+    assert joined.split() == command.split()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "says"),
+    [
+        ({"off": V, "stock": B}, "is PROVEN: off is VULNERABLE, stock is BLOCKED."),
+        ({"off": B, "stock": B}, "NOT PROVEN: the control off is BLOCKED, so the"),
+        ({"off": U, "stock": B}, "NOT PROVEN: the control off is UNSUPPORTED"),
+        ({"off": V, "stock": V}, "NOT PROVEN: stock is VULNERABLE, the attack"),
+        ({"off": V, "stock": U}, "NOT PROVEN: stock is UNSUPPORTED, and what"),
+    ],
+)
+def test_the_verdict_gives_its_reason(outcomes: dict[str, Outcome], says: str) -> None:
+    report = proof_report(outcomes, {"off": V, "stock": B})
+    assert says in words.verdict(report)
+
+
+def test_a_sabotage_that_is_not_caught_is_told_with_the_verdict() -> None:
+    report = proof_report({**SABOTAGES, "three-bits": B}, SABOTAGES)
+    assert words.verdict(report).endswith(
+        "But not all is as expected: three-bits is BLOCKED, VULNERABLE was expected."
+    )
+
+
+def test_a_proof_that_was_not_in_force_says_so() -> None:
+    report = proof_report()
+    off = report.in_force["stock"].model_copy(update={"agreed": 2, "found": False})
+    report = report.model_copy(update={"proven": False, "in_force": {"stock": off}})
+    assert words.verdict(report) == (
+        "kstack is NOT PROVEN: stock: 1 of 3 in-force checks found it off, "
+        "it must be on (distinct positions 33, calls 512)."
+    )

@@ -1,0 +1,133 @@
+"""scripts/setup on hosts made up of a fake PATH: nothing is really installed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from temper.paths import REPOSITORY
+
+SCRIPT = REPOSITORY / "scripts" / "setup"
+REAL = ("dirname", "env", "id")
+NEEDED = re.findall(r"^\S+ +(\w[\w-]*)$", SCRIPT.read_text(), re.MULTILINE)
+
+
+class Host:
+    """A host with every program that is needed; apt-get and uv only take notes."""
+
+    def __init__(self, root: Path) -> None:
+        self._bin = root / "bin"
+        self._bin.mkdir()
+        self._notes = root / "notes"
+        self._notes.touch()
+        for name in REAL:
+            (self._bin / name).symlink_to(shutil.which(name) or name)
+        for name in NEEDED:
+            self.gets(name, "")
+        self.gets("uv", f'echo "uv $*" >>{self._notes}')
+        self.gets("apt-get", f'echo "apt-get $*" >>{self._notes}')
+
+    def gets(self, name: str, script: str) -> None:
+        path = self._bin / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def loses(self, name: str) -> None:
+        (self._bin / name).unlink()
+
+    def is_user(self, number: int) -> None:
+        self.gets("id", f"echo {number}")
+
+    def sets_up(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["/bin/sh", SCRIPT, *arguments],
+            env={"PATH": str(self._bin)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What apt-get and uv were called with, without apt-get's settings."""
+        lines = self._notes.read_text().splitlines()
+        return [re.sub(r" -q| -o \S+", "", line) for line in lines]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    host = Host(tmp_path)
+    host.is_user(0)
+    return host
+
+
+def test_what_is_needed_was_read_from_the_script() -> None:
+    assert {"bc", "gcc", "qemu-system-x86_64", "setpriv"} <= set(NEEDED)
+
+
+def test_nothing_is_installed_when_nothing_is_missing(host: Host) -> None:
+    assert host.sets_up().returncode == 0
+    assert host.notes == ["uv sync --locked"]
+
+
+def test_only_what_is_missing_is_installed(host: Host) -> None:
+    for program in ("bc", "setpriv"):
+        host.loses(program)
+    assert host.sets_up().returncode == 0
+    assert host.notes == [
+        "apt-get update",
+        "apt-get install --yes --no-install-recommends bc util-linux",
+        "uv sync --locked",
+    ]
+
+
+def test_sudo_is_used_by_who_is_not_root(host: Host, tmp_path: Path) -> None:
+    host.is_user(1000)
+    host.loses("bc")
+    host.gets("sudo", f'echo sudo >>{tmp_path}/notes; exec "$@"')
+    assert host.sets_up().returncode == 0
+    assert host.notes[:2] == ["sudo", "apt-get update"]
+
+
+def test_without_root_and_sudo_it_says_what_somebody_must_run(host: Host) -> None:
+    host.is_user(1000)
+    host.loses("bc")
+    done = host.sets_up()
+    assert done.returncode == 1
+    assert "there is no sudo" in done.stderr
+    assert "apt-get install --no-install-recommends bc" in done.stderr
+    assert host.notes == []
+
+
+def test_without_apt_get_it_names_what_is_missing(host: Host) -> None:
+    host.loses("apt-get")
+    host.loses("bc")
+    done = host.sets_up()
+    assert done.returncode == 1
+    assert "missing: bc" in done.stderr
+    assert host.notes == []
+
+
+def test_a_failed_installation_ends_it(host: Host) -> None:
+    host.loses("bc")
+    host.gets("apt-get", "case $* in *install*) exit 100 ;; esac")
+    done = host.sets_up()
+    assert done.returncode == 1
+    assert "apt-get could not install bc" in done.stderr
+    assert host.notes == []
+
+
+def test_a_failed_synchronisation_is_not_hidden(host: Host) -> None:
+    host.gets("uv", "exit 2")
+    assert host.sets_up().returncode == 2
+
+
+def test_an_unknown_word_is_refused(host: Host) -> None:
+    done = host.sets_up("tests")
+    assert done.returncode == 1
+    assert "usage" in done.stderr

@@ -1,0 +1,67 @@
+"""What comes over the channel, whole and spoilt."""
+
+import json
+
+import pytest
+
+from temper.run.wire import Boot, End, Histogram, WireError, parse_line, parse_record
+
+BOOT = (
+    '{"n":0,"type":"boot","protocol":1,"release":"6.12.117","clocksource":"tsc",'
+    '"cpus":1}'
+)
+
+
+def test_a_record() -> None:
+    record = parse_line(BOOT, 0)
+    assert isinstance(record, Boot)
+    assert record.release == "6.12.117"
+    assert parse_line('{"n":7,"type":"end"}', 7) == End(n=7, type="end")
+
+
+def test_bins_are_pairs() -> None:
+    fields = {"n": 0, "type": "histogram", "workload": "ctx/pipe", "tick": False}
+    record = parse_record({**fields, "bins": [[206, 5], [207, 1]]})
+    assert isinstance(record, Histogram)
+    assert record.bins == [(206, 5), (207, 1)]
+    with pytest.raises(WireError, match="bins"):
+        parse_record({**fields, "bins": [[206, 5, 1]]})
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("Segmentation fault", "record 3 is not JSON: 'Segmentation fault'"),
+        (BOOT[:40], "record 3 is not JSON: '" + BOOT[:40] + "'"),
+        ("", "record 3 is not JSON: ''"),
+        ("\x00\ufffd" * 99, "record 3 is not JSON: "),
+        ("9" * 5000, "record 3 is not JSON: "),
+        ("[" * 100_000, "record 3 is not JSON: "),
+        ('["n",3]', "record 3 is not an object: "),
+        ("3", "record 3 is not an object: '3'"),
+        ('{"n":4,"type":"end"}', "record 3 is missing; 4 came instead"),
+        ('{"n":2,"type":"end"}', "record 3 is missing; 2 came instead"),
+        ('{"type":"end"}', "not a record: end.n: Field required"),
+        ('{"n":3}', "not a record: type: Unable to extract tag"),
+        ('{"n":3,"type":"fin"}', "not a record: type: Input tag 'fin' found"),
+        ('{"n":3,"type":"end","more":1}', "not a record: end.more: Extra inputs"),
+        (BOOT.replace(":1", ":2"), "not a record: boot.protocol: Input should be 1"),
+    ],
+)
+def test_anything_else_is_refused(line: str, why: str) -> None:
+    with pytest.raises(WireError) as caught:
+        parse_line(line, 3)
+    said = str(caught.value)
+    assert why in said
+    assert "\n" not in said
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("length", range(1, len(BOOT)))
+def test_a_torn_line_never_passes(length: int) -> None:
+    with pytest.raises(WireError):
+        parse_line(BOOT[:length], 0)
+
+
+def test_records_are_dumped_as_they_came() -> None:
+    assert parse_line(BOOT, 0).model_dump(mode="json") == json.loads(BOOT)
