@@ -1,0 +1,52 @@
+# Thin: each target is what one would type, in the environment that uv keeps.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo check lint types unit integration clean
+
+# Interpreters come from the distribution, not from the net.
+export UV_PYTHON_DOWNLOADS := never
+
+UV = $(shell command -v uv || echo .tools/bin/uv)
+RUN = $(UV) run --locked
+SCRIPTS = scripts/setup scripts/picture .ci/run
+C_FILES = $(shell find target plugin features -name '*.[ch]')
+
+help: ## Say what can be made (default)
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: ## Install what is missing, with apt-get and uv
+	@scripts/setup $(SETUP)
+
+demo: setup ## Prove and price kstack on Linux 6.12, write report.html
+	$(RUN) temper prove kstack
+	$(RUN) temper price kstack
+	$(RUN) temper report --html report.html
+	@echo "The report: $(CURDIR)/report.html"
+
+# Prerequisites see this too: their setup installs what the tests need.
+check integration: SETUP = check
+
+check: setup lint types ## Run all checks: lint, types, all tests
+	$(RUN) temper build kstack
+	$(RUN) pytest -v tests/unit tests/integration
+
+lint: setup ## Check the style of Python, shell and C
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) shellcheck $(SCRIPTS)
+	$(RUN) clang-format --dry-run --Werror $(C_FILES)
+
+types: setup ## Check the types of the lab and its tests
+	$(RUN) mypy src tests
+
+unit: setup ## Run the tests that need no kernel (seconds)
+	$(RUN) pytest tests/unit
+
+integration: setup ## Run the tests with real builds and boots (minutes)
+	$(RUN) temper build kstack
+	$(RUN) pytest -v tests/integration
+
+clean: ## Remove what was made in this folder; kernels and results stay
+	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache report.html
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
