@@ -29,6 +29,7 @@ check integration: SETUP = check
 
 check: setup lint types ## Run all checks: lint, types, all tests
 	$(RUN) temper build kstack
+	$(RUN) temper build kstack --arch arm64
 	$(RUN) pytest -v tests/unit tests/integration
 
 lint: setup ## Check the style of Python, shell and C
@@ -45,6 +46,7 @@ unit: setup ## Run the tests that need no kernel (seconds)
 
 integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
+	$(RUN) temper build kstack --arch arm64
 	$(RUN) pytest -v tests/integration
 
 clean: ## Remove what was made in this folder; kernels and results stay

@@ -165,7 +165,10 @@ static void load_module(const char *name)
 
 	snprintf(path, sizeof(path), "/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+	if (fd < 0)
+		fail(path);
+	/* A program that ran before init may have had use for it. */
+	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
 		fail(path);
 	close(fd);
 }

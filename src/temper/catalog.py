@@ -5,6 +5,7 @@ complete and says where it is not.
 """
 
 import tomllib
+from collections.abc import Set
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
@@ -37,14 +38,18 @@ class Variant(_Strict):
     """Kernel command line, after what the machine itself needs."""
     in_force: bool
     """What the in-force check must find in every boot."""
-    expect: Outcome
-    """The outcome that all proofs must have."""
+    expect: Outcome | dict[str, Outcome]
+    """The outcome that all proofs must have, or proof -> its outcome."""
     patches: tuple[str, ...] = ()
     """Folders of ``*.patch`` in the feature's folder, in order."""
     config: tuple[str, ...] = ()
     """``CONFIG_X=y`` lines on top of the feature's."""
     cpu: str = ""
     """QEMU CPU model; empty: the architecture's."""
+
+    def expected(self, proof: str) -> Outcome:
+        """Return the outcome that ``proof`` must have."""
+        return self.expect[proof] if isinstance(self.expect, dict) else self.expect
 
 
 class TargetProgram(_Strict):
@@ -69,6 +74,13 @@ class Proof(TargetProgram):
     """Name of a function in ``temper.stats.judges``."""
     params: dict[str, float] = Field(default_factory=dict)
     """What the judge is told, as keyword arguments."""
+    architectures: tuple[str, ...] = ()
+    """Where this attack makes sense; empty: wherever the feature is."""
+
+    @property
+    def line(self) -> str:
+        """The words that run it on the target; proofs with the same share a run."""
+        return f"{self.program} {self.samples}"
 
 
 class Feature(_Strict):
@@ -84,26 +96,69 @@ class Feature(_Strict):
     """``CONFIG_X=y`` lines every variant is built with."""
     baseline: str
     control: str
+    hardened: tuple[str, ...] = Field(min_length=1)
+    """The variants that every proof must find BLOCKED."""
     workloads: tuple[str, ...] = Field(min_length=1)
     in_force: InForceCheck
     proofs: dict[str, Proof] = Field(min_length=1)
     variants: dict[str, Variant] = Field(min_length=2)
     sabotages: dict[str, Variant] = Field(default_factory=dict)
-    """Broken variants that every proof must find VULNERABLE."""
+    """Broken variants that some proof must find VULNERABLE, and sound ones."""
     folder: Path
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
-        for role in ("baseline", "control"):
-            name = getattr(self, role)
-            if name not in self.variants:
-                raise ValueError(f"{role} '{name}' is not among the variants")
-        if self.variants[self.control].expect is not Outcome.VULNERABLE:
-            raise ValueError(f"control '{self.control}' must expect VULNERABLE")
+        for role, names in (
+            ("baseline", (self.baseline,)),
+            ("control", (self.control,)),
+            ("hardened", self.hardened),
+        ):
+            for name in names:
+                if name not in self.variants:
+                    raise ValueError(f"{role} '{name}' is not among the variants")
         both = self.variants.keys() & self.sabotages.keys()
         if both:
             raise ValueError(f"both a variant and a sabotage: {sorted(both)}")
+        for name, proof in self.proofs.items():
+            foreign = set(proof.architectures) - set(self.architectures)
+            if foreign:
+                raise ValueError(f"proof '{name}' is for {sorted(foreign)}")
         return self
+
+    @model_validator(mode="after")
+    def _expectations_make_sense(self) -> Self:
+        for name, variant in self.all_variants.items():
+            if isinstance(variant.expect, dict):
+                _check_names(name, variant.expect.keys(), self.proofs.keys())
+        expected = self._all_expected(self.control)
+        if Outcome.VULNERABLE not in expected or Outcome.BLOCKED in expected:
+            raise ValueError(f"control '{self.control}' must expect VULNERABLE")
+        for name in self.hardened:
+            if self._all_expected(name) != {Outcome.BLOCKED}:
+                raise ValueError(f"hardened '{name}' must expect BLOCKED")
+        for name in self.sabotages:
+            expected = self._all_expected(name)
+            if Outcome.VULNERABLE not in expected and expected != {Outcome.BLOCKED}:
+                raise ValueError(f"sabotage '{name}' expects no proof to notice it")
+        for proof in self.proofs:
+            if all(
+                variant.expected(proof) is not Outcome.VULNERABLE
+                for variant in self.all_variants.values()
+            ):
+                raise ValueError(f"nothing expects '{proof}' to end VULNERABLE")
+        return self
+
+    def _all_expected(self, name: str) -> set[Outcome]:
+        variant = self.all_variants[name]
+        return {variant.expected(proof) for proof in self.proofs}
+
+    def proofs_on(self, arch: str) -> dict[str, Proof]:
+        """Return the proofs that make sense on an architecture, by name."""
+        return {
+            name: proof
+            for name, proof in self.proofs.items()
+            if arch in (proof.architectures or self.architectures)
+        }
 
     @property
     def target_programs(self) -> tuple[TargetProgram, ...]:
@@ -119,6 +174,15 @@ class Feature(_Strict):
         """Return the patch files of ``variant``, in the order they apply."""
         folders = (self.folder / name for name in variant.patches)
         return tuple(p for folder in folders for p in sorted(folder.glob("*.patch")))
+
+
+def _check_names(variant: str, given: Set[str], wanted: Set[str]) -> None:
+    for what, names in (
+        ("says nothing of the proof", wanted - given),
+        ("names what is no proof:", given - wanted),
+    ):
+        if names:
+            raise ValueError(f"expect of '{variant}' {what} '{min(names)}'")
 
 
 def load_feature(folder: Path) -> Feature:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from temper import catalog
-from temper.arch import Arch, arch_named
+from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
 from temper.catalog import Variant, feature_named
 from temper.doctor import examine
 from temper.errors import InputError, TemperError
@@ -59,6 +59,25 @@ def _complete_feature(begun: str) -> list[str]:
     return [name for name in catalog.feature_names() if name.startswith(begun)]
 
 
+def _complete_arch(begun: str) -> list[str]:
+    return [name for name in ARCHES if name.startswith(begun)]
+
+
+def _complete_setting(begun: str) -> list[str]:
+    names = {name for arch in ARCHES.values() for name in arch.settings}
+    return sorted(name for name in names if name.startswith(begun))
+
+
+def _complete_workload(begun: str) -> list[str]:
+    return [name for name in all_workloads() if name.startswith(begun)]
+
+
+_ALL_SETTINGS = "; ".join(
+    f"{', '.join(arch.settings)} ({arch.name})"
+    for arch in ARCHES.values()
+    if arch.settings
+)
+
 FeatureName = Annotated[
     str,
     typer.Argument(
@@ -67,7 +86,21 @@ FeatureName = Annotated[
         metavar="FEATURE",
     ),
 ]
-ArchName = Annotated[str, typer.Option("--arch", help="Architecture of the kernel.")]
+ArchName = Annotated[
+    str,
+    typer.Option(
+        "--arch", help="Architecture of the kernel.", autocompletion=_complete_arch
+    ),
+]
+Setting = Annotated[
+    str,
+    typer.Option(
+        help="A setting of the architecture for every boot, the baseline's too: "
+        f"{_ALL_SETTINGS}.",
+        autocompletion=_complete_setting,
+        metavar="NAME",
+    ),
+]
 SourcePath = Annotated[
     Path | None,
     typer.Option(
@@ -101,10 +134,11 @@ class _Bench:
 
     arch: Arch
     source: Path | None = None
+    setting: str = ""
 
     @classmethod
-    def of(cls, arch: str, source: Path | None = None) -> "_Bench":
-        return cls(arch_named(arch), source)
+    def of(cls, arch: str, source: Path | None = None, setting: str = "") -> "_Bench":
+        return cls(arch_named(arch), source, setting)
 
     @cached_property
     def progress(self) -> Progress:
@@ -116,10 +150,10 @@ class _Bench:
 
     @property
     def workshop(self) -> Workshop:
-        return Workshop(self.arch, self.cache, self.progress, self.source)
+        return Workshop(self.arch, self.cache, self.progress, self.source, self.setting)
 
     def run(self, planned: Planned, resume: int | None) -> StoredRun:
-        limits = Limits.for_calls(planned.plan.params.get("calls", 0))
+        limits = Limits.for_calls(planned.plan.params.get("calls", 0), self.arch)
         machine = Tcg(self.arch, self.cache, self.progress, limits)
         with Store.open(progress=self.progress) as store:
             return execute(planned, machine, store, self.progress, resume)
@@ -160,7 +194,7 @@ def show(feature: FeatureName, json: JsonPath = "") -> None:
 @app.command()
 def build(
     feature: FeatureName,
-    arch: ArchName = "x86_64",
+    arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     json: JsonPath = "",
 ) -> None:
@@ -180,8 +214,9 @@ def build(
 @app.command()
 def prove(
     feature: FeatureName,
-    arch: ArchName = "x86_64",
+    arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
+    setting: Setting = "",
     sabotage: Annotated[
         bool,
         typer.Option(
@@ -197,7 +232,7 @@ def prove(
 
     Exit status 0 means proven: the control is VULNERABLE, the hardened BLOCKED.
     """
-    bench = _Bench.of(arch, source)
+    bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
     variants: Mapping[str, Variant] = (
         described.all_variants if sabotage else described.variants
@@ -215,8 +250,9 @@ def prove(
 @app.command()
 def price(
     feature: FeatureName,
-    arch: ArchName = "x86_64",
+    arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
+    setting: Setting = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     json: JsonPath = "",
@@ -225,7 +261,7 @@ def price(
 
     Each variant is booted twice; the counts must be identical to be called exact.
     """
-    bench = _Bench.of(arch, source)
+    bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
     planned = bench.workshop.price(described, calls)
     _show_price(price_report(bench.run(planned, resume)), json)
@@ -233,19 +269,28 @@ def price(
 
 @app.command()
 def compare(
-    kernel_a: Annotated[Path, typer.Argument(help="bzImage or vmlinux: the baseline.")],
-    kernel_b: Annotated[Path, typer.Argument(help="bzImage or vmlinux to price.")],
+    kernel_a: Annotated[Path, typer.Argument(help="Kernel image: the baseline.")],
+    kernel_b: Annotated[Path, typer.Argument(help="Kernel image to price.")],
     cmdline_a: Annotated[str, typer.Option(help="Command line of the first.")] = "",
     cmdline_b: Annotated[str, typer.Option(help="Command line of the second.")] = "",
-    arch: ArchName = "x86_64",
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure this one; may be repeated. Default: all of the kernel's.",
+            autocompletion=_complete_workload,
+            metavar="NAME",
+        ),
+    ] = None,
+    arch: ArchName = DEFAULT_ARCH.name,
+    setting: Setting = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     json: JsonPath = "",
 ) -> None:
     """Price any two kernels against each other, e.g. before and after a patch."""
-    bench = _Bench.of(arch)
+    bench = _Bench.of(arch, setting=setting)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
-    planned = bench.workshop.compare(kernels, all_workloads(), calls)
+    planned = bench.workshop.compare(kernels, tuple(workload or ()), calls)
     _show_price(price_report(bench.run(planned, resume)), json)
 
 
@@ -298,14 +343,24 @@ def _reports(
     if newest is None:
         raise InputError("there is no finished run yet", "temper price kstack")
     prices, proofs = _report(store.load(newest))
-    feature = _the_one(prices, proofs).feature
-    other = store.latest(
-        kind=Kind.PROVE if prices else Kind.PRICE, feature=feature, finished=True
-    )
+    other = _other_half(store, _the_one(prices, proofs))
     if other is not None:
         more = _report(store.load(other))
         prices, proofs = prices or more[0], proofs or more[1]
     return prices, proofs
+
+
+def _other_half(store: Store, report: PriceReport | ProofReport) -> int | None:
+    """Return the newest proof for a price, or the other way round."""
+    kind = Kind.PRICE if report.kind == "prove" else Kind.PROVE
+    wanted = (kind, report.feature, report.arch)
+    for run in store.runs():
+        if not run.finished or (run.kind, run.feature, run.arch) != wanted:
+            continue
+        # It tells the setting.
+        if store.plan(run.id).params["title"] == report.title:
+            return run.id
+    return None
 
 
 def _the_one(

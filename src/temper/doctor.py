@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from temper.arch import ARCHES, Arch
+from temper.arch import ARCHES, DEFAULT_ARCH, Arch
 from temper.catalog import feature_named, feature_names
 from temper.kernel.builder import BUILD_TOOLS
 from temper.kernel.compiler import cross_prefix
@@ -23,8 +23,9 @@ from temper.process import PACKAGES
 TOOLS = tuple(dict.fromkeys((*BUILD_TOOLS, "cpio", "git", "setpriv", "tar", "xz")))
 """Programs that are called by name, on every architecture."""
 
+STATIC = ("-static",)
 LIBRARIES = {
-    "static libc": ("libc6-dev", ("-static",)),
+    "static libc": (DEFAULT_ARCH.libc, STATIC),
     "libelf": ("libelf-dev", ("-include", "libelf.h", "-lelf")),
 }
 """Name -> Debian's package, and what the compiler of this host must accept."""
@@ -92,13 +93,15 @@ def examine() -> Examination:
     findings = [
         _cpus(),
         _memory(),
-        *_qemus(),
-        *_compilers(),
+        _tool(DEFAULT_ARCH.qemu),
+        _plugins(DEFAULT_ARCH),
+        *_compilers(DEFAULT_ARCH),
         *(_tool(tool) for tool in TOOLS),
-        *(_library(name) for name in LIBRARIES),
+        *(_library("gcc", name, *LIBRARIES[name]) for name in LIBRARIES),
         *_sources(),
         _disk("disk for kernels", cache_home(), _build_space()),
         _disk("disk for results", data_home(), RESULTS),
+        *(found for arch in ARCHES.values() for found in _other_arch(arch)),
         _kvm(),
         _postgresql(),
     ]
@@ -156,11 +159,21 @@ def _memory() -> Finding:
     return _ok("memory", found)
 
 
-def _qemus() -> list[Finding]:
+def _other_arch(arch: Arch) -> list[Finding]:
+    """Look for what only runs with ``--arch`` need."""
+    if arch is DEFAULT_ARCH:
+        return []
+    findings = [
+        _tool(arch.qemu),
+        _plugins(arch),
+        *_compilers(arch),
+        _library(arch.compiler, f"static libc for {arch.name}", arch.libc, STATIC),
+    ]
     return [
-        finding
-        for arch in ARCHES.values()
-        for finding in (_tool(arch.qemu), _plugins(arch))
+        _optional(found.name, found.found, found.cure)
+        if found.state is State.LACKING
+        else found
+        for found in findings
     ]
 
 
@@ -173,18 +186,14 @@ def _plugins(arch: Arch) -> Finding:
     return _lacking(name, "no QEMU that was built with them", cure)
 
 
-def _compilers() -> list[Finding]:
-    return [
-        finding
-        for arch in ARCHES.values()
-        for finding in (_compiler(arch), _tool(f"{cross_prefix(arch)}ld"))
-    ]
+def _compilers(arch: Arch) -> list[Finding]:
+    return [_compiler(arch), _tool(f"{cross_prefix(arch)}ld")]
 
 
 def _compiler(arch: Arch) -> Finding:
     finding = _tool(arch.compiler)
     target = (_output(arch.compiler, "-dumpmachine") or "").strip()
-    if finding.state is State.OK and not target.startswith(f"{arch.name}-"):
+    if finding.state is State.OK and not target.startswith(f"{arch.target}-"):
         wrong = f"compiles for '{target}', not for {arch.name}"
         return _lacking(finding.name, wrong, f"a host that is {arch.name}")
     return finding
@@ -202,12 +211,13 @@ def _tool(program: str) -> Finding:
     return _ok(program, version[0] if version else "does not tell its version")
 
 
-def _library(name: str) -> Finding:
-    package, arguments = LIBRARIES[name]
+def _library(
+    compiler: str, name: str, package: str, arguments: tuple[str, ...]
+) -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "main.c")
         source.write_text("int main(void) { return 0; }\n")
-        output = _output("gcc", str(source), "-o", f"{folder}/main", *arguments)
+        output = _output(compiler, str(source), "-o", f"{folder}/main", *arguments)
     if output is None:
         return _lacking(name, "no program can be built with it", _install(package))
     return _ok(name, "found")

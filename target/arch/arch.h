@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include "x86_64.h"
+#elif defined(__aarch64__)
+#include "arm64.h"
 #else
 #error "no target/arch/ file for this architecture"
 #endif

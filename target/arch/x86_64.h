@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a workload needs of an x86-64 CPU: a clock, system calls, markers. */
+/* What a workload needs of an x86-64 CPU: a clock, system calls, markers, AES. */
 #ifndef TEMPER_ARCH_X86_64_H
 #define TEMPER_ARCH_X86_64_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -39,6 +40,33 @@ static inline void marker_begin(void)
 static inline void marker_end(void)
 {
 	__asm__ volatile("xchg %%r11, %%r11" : : : "memory");
+}
+
+static inline bool aes_supported(void)
+{
+	return __builtin_cpu_supports("aes");
+}
+
+/*
+ * Two AES rounds of @state with @key (aligned to 16 bytes); returns the first word.
+ * The register is given back as it was: in entry code it is the user's.
+ */
+static inline uint32_t aes_two_rounds(uint8_t *state, const uint8_t *key)
+{
+	uint8_t user[16];
+	uint32_t word;
+
+	__asm__ volatile(
+		"movups %%xmm0, %[user]\n\t"
+		"movups %[state], %%xmm0\n\t"
+		"aesenc %[key], %%xmm0\n\t"
+		"aesenc %[key], %%xmm0\n\t"
+		"movups %%xmm0, %[state]\n\t"
+		"movd %%xmm0, %[word]\n\t"
+		"movups %[user], %%xmm0"
+		: [word] "=r"(word), [state] "+m"(*(uint8_t (*)[16])state), [user] "=m"(user)
+		: [key] "m"(*(const uint8_t (*)[16])key));
+	return word;
 }
 
 #endif

@@ -80,3 +80,4 @@ def test_the_clock_is_stated_and_has_entropy(proved: Answer, variant: str) -> No
     assert "no icount" in clock
     (boot,) = (b for b in proved.run.boots if b.facts.variant == variant)
     assert "-icount" not in boot.facts.qemu_command
+    assert boot.records[0]["cpus"] == boot.facts.cpus == 2

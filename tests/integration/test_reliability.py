@@ -91,6 +91,7 @@ def failures(
             cmdline="",
             cpu="",
             exact=False,
+            cpus=2,
             job=job,
             files=tuple(files),
         )

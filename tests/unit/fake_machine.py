@@ -60,7 +60,7 @@ class FakeMachine:
         return MachineFacts(
             clock="none",
             unit="instructions",
-            cpus=1,
+            cpus=request.cpus,
             cpu_model=request.cpu,
             qemu_version="0",
             qemu_command="none",
@@ -93,6 +93,7 @@ def planned(
             cmdline=variant,
             cpu="max",
             exact=True,
+            cpus=2,
             job=("settle 3", *("run syscall getpid 100 10",) * PROGRAMS),
             files=(program,),
         )

@@ -194,6 +194,7 @@ POSITIONS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
     "off": lambda random: np.zeros(100_000, dtype=int),
     "stock": lambda random: random.integers(0, 64, 100_000) * 16,
     "none": lambda random: random.integers(0, 64, 100_000) * 16,
+    "lfsr": lambda random: random.integers(0, 64, 100_000) * 16,
     "constant": lambda random: np.full(100_000, 0),
     "three-bits": lambda random: random.integers(0, 8, 100_000) * 128,
     "alternating": lambda random: np.arange(100_000) % 2 * 272,
@@ -215,11 +216,12 @@ def proof_report(
     expected: dict[str, Outcome] | None = None,
 ) -> ProofReport:
     """Return the proof of off against stock, or with the given outcomes."""
-    expected = expected or {"off": Outcome.VULNERABLE, "stock": Outcome.BLOCKED}
+    expected = (
+        expected or outcomes or {"off": Outcome.VULNERABLE, "stock": Outcome.BLOCKED}
+    )
     outcomes = outcomes or expected
-    hardened = [v for v, outcome in expected.items() if outcome is Outcome.BLOCKED]
-    proven = outcomes["off"] is Outcome.VULNERABLE and all(
-        outcomes[v] is Outcome.BLOCKED for v in hardened
+    proven = outcomes["off"] is Outcome.VULNERABLE and (
+        outcomes["stock"] is Outcome.BLOCKED
     )
     return ProofReport(
         run=6,
@@ -229,9 +231,10 @@ def proof_report(
         machine="tcg",
         control="off",
         outcomes=outcomes,
+        hardened=["stock"],
         proven=proven,
         as_expected=outcomes == expected,
-        sabotages=[v for v in outcomes if v not in ("off", "stock")],
+        sabotages=[v for v in outcomes if v not in ("off", "stock", "lfsr")],
         evidence={
             v: {"prediction": _evidence(v, outcome, expected[v])}
             for v, outcome in outcomes.items()
@@ -250,6 +253,37 @@ def proof_report(
         proofs={"prediction": "predict the next stack position from those seen before"},
         command="temper prove kstack",
     )
+
+
+PROOFS = ("prediction", "across-tasks", "clock", "storm", "early", "leak")
+
+
+def proof_report_of_many() -> ProofReport:
+    """Return a proof by six attacks; on the control one of them cannot apply."""
+    told = proof_report(
+        {"off": Outcome.VULNERABLE, "stock": Outcome.BLOCKED, **SIDE},
+    )
+    evidence = {
+        variant: {proof: found["prediction"] for proof in PROOFS}
+        for variant, found in told.evidence.items()
+    }
+    for variant, proof, outcome, expected in (
+        ("off", "leak", Outcome.UNSUPPORTED, Outcome.UNSUPPORTED),
+        ("lfsr", "across-tasks", Outcome.VULNERABLE, Outcome.VULNERABLE),
+        ("lfsr", "clock", Outcome.VULNERABLE, Outcome.BLOCKED),
+    ):
+        evidence[variant][proof] = _evidence(variant, outcome, expected)
+    return told.model_copy(
+        update={
+            "evidence": evidence,
+            "proofs": {name: f"predict by {name}" for name in PROOFS},
+            "outcomes": {**told.outcomes, "lfsr": Outcome.VULNERABLE},
+            "as_expected": False,
+        }
+    )
+
+
+SIDE = {"lfsr": Outcome.BLOCKED, "none": Outcome.BLOCKED}
 
 
 def _info(variant: str) -> VariantInfo:

@@ -108,6 +108,7 @@ def test_every_boot_is_stored_with_its_facts(bench: Bench) -> None:
     assert facts.kernel_release == "6.12.117"
     assert (facts.kernel_key, facts.config_hash) == ("3f9c", "81d0")
     assert facts.cmdline == "console=none stock"
+    assert facts.cpus == 2
     assert run.boots[1].records == [
         record.model_dump(mode="json") for record in result().records
     ]

@@ -29,6 +29,7 @@ series = "6.12"
 config = ["CONFIG_SHADOW=y"]
 baseline = "off"
 control = "off"
+hardened = ["on"]
 workloads = ["syscall/getpid"]
 
 [in_force]
@@ -53,6 +54,12 @@ title = "overwrite a return address"
 program = "attack"
 samples = 10
 judge = "landed"
+
+[proofs.replay]
+title = "return to where it returned before"
+program = "attack"
+samples = 20
+judge = "repeated"
 
 [sabotages.hollow]
 title = "on, doing nothing"
@@ -97,6 +104,34 @@ def test_a_whole_feature_is_read(folder: Path) -> None:
     assert list(feature.all_variants) == ["off", "on", "hollow"]
 
 
+def test_what_a_proof_must_find_is_one_outcome_or_one_of_each(folder: Path) -> None:
+    split = 'expect = { overwrite = "VULNERABLE", replay = "UNSUPPORTED" }'
+    (folder / "feature.toml").write_text(
+        WHOLE.replace('expect = "VULNERABLE"', split, 1)
+    )
+    feature = load_feature(folder)
+    assert feature.variants["off"].expected("overwrite") is Outcome.VULNERABLE
+    assert feature.variants["off"].expected("replay") is Outcome.UNSUPPORTED
+    assert feature.variants["on"].expected("replay") is Outcome.BLOCKED
+
+
+def test_a_proof_that_nothing_must_fall_to_is_refused(folder: Path) -> None:
+    split = 'expect = { overwrite = "VULNERABLE", replay = "UNSUPPORTED" }'
+    (folder / "feature.toml").write_text(WHOLE.replace('expect = "VULNERABLE"', split))
+    assert "nothing expects 'replay' to end VULNERABLE" in complaint(folder).message
+
+
+def test_a_proof_may_be_for_some_architectures(folder: Path) -> None:
+    (folder / "feature.toml").write_text(
+        WHOLE.replace('["x86_64"]', '["x86_64", "arm64"]').replace(
+            'judge = "repeated"', 'judge = "repeated"\narchitectures = ["x86_64"]'
+        )
+    )
+    feature = load_feature(folder)
+    assert list(feature.proofs_on("x86_64")) == ["overwrite", "replay"]
+    assert list(feature.proofs_on("arm64")) == ["overwrite"]
+
+
 def test_patches_come_in_the_order_of_folders_and_names(folder: Path) -> None:
     feature = load_feature(folder)
     assert feature.patches(feature.variants["off"]) == ()
@@ -133,11 +168,11 @@ SABOTAGES = {
     "unknown outcome": (
         'expect = "BLOCKED"',
         'expect = "SAFE"',
-        "variants.on.expect: Input should be 'VULNERABLE', 'BLOCKED' or 'UNSUPPORTED'",
+        "Input should be 'VULNERABLE', 'BLOCKED' or 'UNSUPPORTED'",
     ),
     "no samples": (
-        "samples = 10",
-        "samples = 0",
+        "samples = 10\n",
+        "samples = 0\n",
         "proofs.overwrite.samples: Input should be greater than 0",
     ),
     "no architecture": ('["x86_64"]', "[]", "architectures: Tuple should have"),
@@ -157,6 +192,52 @@ SABOTAGES = {
         'control = "on"',
         "control 'on' must expect VULNERABLE",
     ),
+    "unknown hardened": (
+        'hardened = ["on"]',
+        'hardened = ["hollow"]',
+        "hardened 'hollow' is not among the variants",
+    ),
+    "none hardened": ('hardened = ["on"]', "hardened = []", "hardened: Tuple should"),
+    "hardened that should fall": (
+        'hardened = ["on"]',
+        'hardened = ["off"]',
+        "hardened 'off' must expect BLOCKED",
+    ),
+    "hardened that falls to one proof": (
+        'expect = "BLOCKED"',
+        'expect = { overwrite = "BLOCKED", replay = "VULNERABLE" }',
+        "hardened 'on' must expect BLOCKED",
+    ),
+    "control that one proof should not harm": (
+        'in_force = false\nexpect = "VULNERABLE"',
+        'in_force = false\nexpect = { overwrite = "VULNERABLE", replay = "BLOCKED" }',
+        "control 'off' must expect VULNERABLE",
+    ),
+    "expectation without a proof": (
+        'expect = "BLOCKED"',
+        'expect = { overwrite = "BLOCKED" }',
+        "expect of 'on' says nothing of the proof 'replay'",
+    ),
+    "expectation of no proof": (
+        'expect = "BLOCKED"',
+        'expect = { overwrite = "BLOCKED", replay = "BLOCKED", raid = "BLOCKED" }',
+        "expect of 'on' names what is no proof: 'raid'",
+    ),
+    "unknown outcome of a proof": (
+        'expect = "BLOCKED"',
+        'expect = { overwrite = "BLOCKED", replay = "SAFE" }',
+        "Input should be 'VULNERABLE', 'BLOCKED' or 'UNSUPPORTED'",
+    ),
+    "sabotage that no proof notices": (
+        'in_force = true\nexpect = "VULNERABLE"',
+        'in_force = true\nexpect = { overwrite = "BLOCKED", replay = "UNSUPPORTED" }',
+        "sabotage 'hollow' expects no proof to notice it",
+    ),
+    "proof of another architecture": (
+        'judge = "repeated"',
+        'judge = "repeated"\narchitectures = ["x86_64", "arm64"]',
+        "proof 'replay' is for ['arm64']",
+    ),
     "sabotage named as a variant": (
         "[sabotages.hollow]",
         "[sabotages.on]",
@@ -173,13 +254,13 @@ SABOTAGES = {
         "on: no *.patch in patches/6.18/",
     ),
     "missing program of a proof": (
-        'program = "attack"',
-        'program = "raid"',
+        'program = "attack"\nsamples = 20',
+        'program = "raid"\nsamples = 20',
         "proof/raid.c is missing",
     ),
     "missing module of a proof": (
-        'program = "attack"',
-        'program = "attack"\nmodule = "crowbar"',
+        'program = "attack"\nsamples = 20',
+        'program = "attack"\nmodule = "crowbar"\nsamples = 20',
         "proof/crowbar.c is missing",
     ),
     "missing program of the in-force check": (
@@ -214,7 +295,7 @@ def test_a_file_that_is_not_text_is_named(folder: Path) -> None:
 
 
 def test_a_proof_is_needed(folder: Path) -> None:
-    without = re.sub(r"\[proofs\.overwrite\][^[]*", "[proofs]\n", WHOLE)
+    without = re.sub(r"\[proofs\.overwrite\](.|\n)*?(?=\[sab)", "[proofs]\n", WHOLE)
     (folder / "feature.toml").write_text(without)
     assert "proofs: Dictionary should have at least 1" in complaint(folder).message
 

@@ -1,15 +1,13 @@
-"""The plugin's classifier, on what the assembler makes of each instruction."""
+"""The plugin's classifier for x86-64, on what the assembler makes of instructions."""
 
-import ctypes
-import subprocess
 from pathlib import Path
 
 import pytest
+from classifier import Classifier, assemble, cases, target_marker
 
-from temper.paths import REPOSITORY
+from temper.arch import arch_named
 
-PLUGIN = REPOSITORY / "plugin"
-TIMEOUT = 60
+ARCH = arch_named("x86_64")
 
 CLASSES = {
     "rdtsc": ["rdtsc", "rdtscp"],
@@ -67,73 +65,32 @@ ALL = [
 ]
 
 
-def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
-    return [(name, text) for name, texts in table.items() for text in texts]
-
-
-def call(*command: str | Path) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def encodings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Assemble all instructions: text -> its bytes."""
-    folder = tmp_path_factory.mktemp("encodings")
-    source, unit, code = (folder / name for name in ("all.s", "all.o", "all.bin"))
-    lines = [f"at{number}: {text}\n" for number, text in enumerate(ALL)]
-    source.write_text("".join([*lines, f"at{len(ALL)}:\n"]))
-    call("as", "--64", "-o", unit, source)
-    call("objcopy", "-O", "binary", "-j", ".text", unit, code)
-    symbols = [line.split() for line in call("nm", unit).splitlines()]
-    places = {name: int(value, 16) for value, _, name in symbols}
-    found = code.read_bytes()
-    return {
-        text: found[places[f"at{number}"] : places[f"at{number + 1}"]]
-        for number, text in enumerate(ALL)
-    }
+    return assemble(ARCH, tmp_path_factory.mktemp("encodings"), ALL)
 
 
 @pytest.fixture(scope="module")
-def classifier(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    library = tmp_path_factory.mktemp("classifier") / "classes.so"
-    source = PLUGIN / "classes_x86_64.c"
-    call("gcc", "-std=gnu11", "-Wall", "-fPIC", "-shared", "-o", library, source)
-    loaded = ctypes.CDLL(str(library))
-    for function in (loaded.insn_class, loaded.insn_marker):
-        function.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-        function.restype = ctypes.c_uint
-    return loaded
-
-
-def class_names(classifier: ctypes.CDLL) -> list[str]:
-    names = (ctypes.c_char_p * (len(CLASSES) + 1)).in_dll(classifier, "class_names")
-    return [name.decode() if name else "" for name in names]
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Classifier:
+    return Classifier(ARCH, tmp_path_factory.mktemp("classifier"))
 
 
 @pytest.mark.parametrize(("name", "text"), cases(CLASSES))
 def test_class(
-    name: str, text: str, encodings: dict[str, bytes], classifier: ctypes.CDLL
+    name: str, text: str, encodings: dict[str, bytes], classifier: Classifier
 ) -> None:
-    code = encodings[text]
-    found = class_names(classifier)[classifier.insn_class(code, len(code))]
-    assert found == name, code.hex(" ")
+    assert classifier.class_of(encodings[text]) == name, encodings[text].hex(" ")
 
 
 @pytest.mark.parametrize(("name", "text"), cases(MARKERS))
 def test_marker(
-    name: str, text: str, encodings: dict[str, bytes], classifier: ctypes.CDLL
+    name: str, text: str, encodings: dict[str, bytes], classifier: Classifier
 ) -> None:
-    code = encodings[text]
-    found = ["none", "begin", "end"][classifier.insn_marker(code, len(code))]
-    assert found == name, code.hex(" ")
+    assert classifier.marker_of(encodings[text]) == name, encodings[text].hex(" ")
 
 
-def test_every_class_is_tried(classifier: ctypes.CDLL) -> None:
-    first, *others, end = class_names(classifier)
+def test_every_class_is_tried(classifier: Classifier) -> None:
+    first, *others, end = classifier.names(len(CLASSES) + 1)
     assert (first, end) == ("other", "")
     assert {first, *others} == set(CLASSES)
 
@@ -144,26 +101,18 @@ NEEDED = {"rdtsc": 2, "stac": 3, "mov %rax,%cr3": 3, "invpcid (%r10),%rdx": 5}
 
 @pytest.mark.parametrize("text", NEEDED)
 def test_no_byte_beyond_the_size_is_looked_at(
-    text: str, encodings: dict[str, bytes], classifier: ctypes.CDLL
+    text: str, encodings: dict[str, bytes], classifier: Classifier
 ) -> None:
     code = encodings[text]
-    assert classifier.insn_class(code, NEEDED[text]) != 0
+    assert classifier.class_of(code, NEEDED[text]) != "other"
     for size in range(NEEDED[text]):
-        assert classifier.insn_class(code, size) == 0, size
+        assert classifier.class_of(code, size) == "other", size
 
 
+@pytest.mark.parametrize("name", ["begin", "end"])
 def test_the_markers_are_those_of_the_target(
-    tmp_path: Path, classifier: ctypes.CDLL
+    name: str, tmp_path: Path, classifier: Classifier
 ) -> None:
     """What target/arch/x86_64.h emits is what the plugin waits for."""
-    source, unit, code = (tmp_path / name for name in ("m.c", "m.o", "m.bin"))
-    functions = {"begin": 1, "end": 2}
-    for name, expected in functions.items():
-        source.write_text(
-            f'#include "arch/x86_64.h"\nvoid mark(void) {{ marker_{name}(); }}\n'
-        )
-        flags = ("-O2", "-fcf-protection=none", "-c")
-        call("gcc", *flags, "-I", REPOSITORY / "target", "-o", unit, source)
-        call("objcopy", "-O", "binary", "-j", ".text", unit, code)
-        marker = code.read_bytes()[:3]
-        assert classifier.insn_marker(marker, 3) == expected, marker.hex(" ")
+    marker = target_marker(ARCH, tmp_path, name)[:3]
+    assert classifier.marker_of(marker) == name, marker.hex(" ")

@@ -20,7 +20,10 @@ from temper.report.doctor_table import print_findings
 
 GIB = 1 << 30
 QEMU = "qemu-system-x86_64"
-PROGRAMS = (*TOOLS, QEMU, "gcc", "ld", "dpkg-query")
+QEMU_ARM64 = "qemu-system-aarch64"
+GCC_ARM64 = "aarch64-linux-gnu-gcc"
+ARM64 = (QEMU_ARM64, GCC_ARM64, "aarch64-linux-gnu-ld")
+PROGRAMS = (*TOOLS, QEMU, "gcc", "ld", "dpkg-query", *ARM64)
 
 ANSWERS = {
     QEMU: """
@@ -33,10 +36,17 @@ ANSWERS = {
         -dumpmachine) echo x86_64-linux-gnu ;;
         *) echo 'gcc (Debian 14.2.0-19) 14.2.0' ;;
         esac""",
+    GCC_ARM64: """
+        case $1 in
+        -dumpmachine) echo aarch64-linux-gnu ;;
+        *) echo 'aarch64-linux-gnu-gcc (Debian 14.2.0-19) 14.2.0' ;;
+        esac""",
     "dpkg-query": "printf 6.12.107-1",
     # An empty line, and numbers that are no version.
     "flex": "echo; echo 'This is flex 2, revision 6 (v2.6.4), for 32 bits'",
 }
+
+ANSWERS[QEMU_ARM64] = ANSWERS[QEMU]
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -169,6 +179,32 @@ def test_a_compiler_for_another_machine_is_lacking(host: Host) -> None:
     assert "aarch64" in lack.found
 
 
+def test_arm64_can_be_done_without(host: Host) -> None:
+    for program in ARM64:
+        host.loses(program)
+    assert not examine().lacking
+    cures = {
+        found.name: found.cure
+        for found in examine().findings
+        if found.state is State.OPTIONAL
+    }
+    qemu = "apt-get install qemu-system-arm"
+    assert cures == {
+        QEMU_ARM64: qemu,
+        f"{QEMU_ARM64} plugins": f"{qemu}, and let it come first on the PATH",
+        GCC_ARM64: "apt-get install gcc-aarch64-linux-gnu",
+        "aarch64-linux-gnu-ld": "apt-get install binutils-aarch64-linux-gnu",
+        "static libc for arm64": "apt-get install libc6-dev-arm64-cross",
+    }
+
+
+def test_a_cross_compiler_must_be_one(host: Host) -> None:
+    host.answers(GCC_ARM64, ANSWERS["gcc"])
+    found = finding(GCC_ARM64)
+    assert found.state is State.OPTIONAL
+    assert found.found == "compiles for 'x86_64-linux-gnu', not for arm64"
+
+
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_a_library_that_nothing_builds_with_is_lacking(host: Host, name: str) -> None:
     package, arguments = LIBRARIES[name]
@@ -285,7 +321,8 @@ def test_the_setup_script_installs_every_package_that_cures(host: Host) -> None:
     script = (REPOSITORY / "scripts" / "setup").read_text()
     installed = set(re.findall(r"^(\S+) +\S+$", script, re.MULTILINE))
     # The compiler brings the linker.
-    assert cured - installed == {"binutils"}
+    linkers = {"binutils", "binutils-aarch64-linux-gnu"}
+    assert cured - installed == linkers
 
 
 def test_as_json(host: Host) -> None:

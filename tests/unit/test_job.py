@@ -13,7 +13,13 @@ from temper.errors import BuildError, InfraError, InputError
 from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.run import job
-from temper.run.job import all_workloads, pack, target_programs, workloads
+from temper.run.job import (
+    all_workloads,
+    kernel_workloads,
+    pack,
+    target_programs,
+    workloads,
+)
 
 JOB = ["channel /dev/ttyS1", "run syscall getpid 100 10"]
 
@@ -51,6 +57,11 @@ def test_workloads_are_sized_from_one_number() -> None:
 def test_all_workloads_can_be_asked_for() -> None:
     assert "syscall/getppid" in all_workloads()
     assert len(workloads(all_workloads(), 1000)) == len(all_workloads())
+
+
+def test_generators_tell_nothing_of_a_kernel() -> None:
+    only_when_named = set(all_workloads()) - set(kernel_workloads())
+    assert {name.partition("/")[0] for name in only_when_named} == {"generator"}
 
 
 @pytest.mark.parametrize("name", ["syscall/fork", "fork", "syscall/", "", "a/b/c"])
@@ -138,7 +149,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_programs_are_built_once(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     first = target_programs(arch_named("x86_64"), cache, Quiet())
-    assert {path.name for path in first} == {"init", "syscall", "ctx"}
+    assert {path.name for path in first} == {"init", "syscall", "ctx", "generator"}
     before = [path.stat().st_mtime_ns for path in first]
     second = target_programs(arch_named("x86_64"), cache, Quiet())
     assert second == first
@@ -151,6 +162,24 @@ def test_a_changed_source_is_built_anew(tmp_path: Path, target: Path) -> None:
     with (target / "sample.h").open("a") as file:
         file.write("/* changed */\n")
     assert target_programs(arch_named("x86_64"), cache, Quiet()) != before
+
+
+@pytest.mark.parametrize(
+    ("arch", "package"),
+    [("x86_64", "libc6-dev"), ("arm64", "libc6-dev-arm64-cross")],
+)
+def test_without_a_static_libc_its_package_is_named(
+    arch: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = arch_named(arch)
+    compiler = tmp_path / described.compiler
+    compiler.write_text("#!/bin/sh\necho ld: cannot find -lc; exit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(job, "compiler_version", lambda _arch: "12.2.0")
+    with pytest.raises(BuildError) as caught:
+        target_programs(described, Cache(tmp_path / "cache"), Quiet())
+    assert caught.value.hint == f"apt-get install {package}"
 
 
 def test_a_program_that_does_not_build_shows_the_compiler(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from temper.arch import Arch, arch_named
-from temper.catalog import Variant, feature_named
+from temper.catalog import Feature, Variant, feature_named
 from temper.errors import InputError
 from temper.kernel import Cache, Kernel, KernelSpec
 from temper.progress import Progress, Quiet
@@ -18,7 +18,15 @@ from temper.run.facts import Kind, RunPlan, Slot
 from temper.run.plans import Workshop
 
 X86_64 = arch_named("x86_64")
+ARM64 = arch_named("arm64")
 BZIMAGE = bytes(0x202) + b"HdrS" + bytes(100)
+
+
+def small(feature: Feature) -> Feature:
+    """Leave two variants and one proof, so that plans can be looked over."""
+    variants = {name: feature.variants[name] for name in ("off", "stock")}
+    proofs = {"prediction": feature.proofs["prediction"]}
+    return feature.model_copy(update={"variants": variants, "proofs": proofs})
 
 
 class Bench:
@@ -28,7 +36,7 @@ class Bench:
         self.root = root
         self.kernel_key = "3f9c"
         self.workshop = Workshop(X86_64, Cache(root / "cache"), Quiet())
-        self.feature = feature_named("kstack")
+        self.feature = small(feature_named("kstack"))
         for name in ("init", "attack", "kstack_probe.ko"):
             (root / name).write_text(name)
 
@@ -98,7 +106,7 @@ def test_a_price_boots_each_variant_twice_in_turns(bench: Bench) -> None:
 def test_a_price_checks_around_every_workload(bench: Bench) -> None:
     planned = bench.workshop.price(bench.feature, 1000)
     for name, setup in planned.setups.items():
-        assert setup.exact
+        assert (setup.exact, setup.cpus) == (True, 1)
         assert setup.cmdline == bench.feature.variants[name].cmdline
         assert setup.job == (
             "settle 3",
@@ -133,7 +141,28 @@ def test_a_proof_boots_each_variant_once(bench: Bench) -> None:
         "run attack 100000",
         "run in_force",
     )
-    assert not planned.setups["off"].exact
+    assert {(s.exact, s.cpus) for s in planned.setups.values()} == {(False, 2)}
+
+
+def test_proofs_of_the_architecture_run_each_attack_once(bench: Bench) -> None:
+    proof = bench.feature.proofs["prediction"]
+    more = {
+        "again": proof,
+        "longer": proof.model_copy(update={"samples": 200_000}),
+        "elsewhere": proof.model_copy(
+            update={"samples": 7, "architectures": ("arm64",)}
+        ),
+    }
+    feature = bench.feature.model_copy(update={"proofs": {"prediction": proof, **more}})
+    planned = bench.workshop.prove(feature, feature.variants)
+    assert planned.setups["off"].job == (
+        "module kstack_probe",
+        "run in_force",
+        "run attack 100000",
+        "run in_force",
+        "run attack 200000",
+        "run in_force",
+    )
 
 
 def test_sabotages_are_attacked_when_asked_for(bench: Bench) -> None:
@@ -169,7 +198,41 @@ def test_another_architecture_is_refused(bench: Bench) -> None:
     with pytest.raises(InputError) as caught:
         bench.price()
     assert caught.value.message == "kstack is not for riscv64"
-    assert caught.value.hint == "it is for x86_64"
+    assert caught.value.hint == "it is for x86_64, arm64"
+
+
+def test_a_setting_is_for_all_boots_and_is_told(bench: Bench) -> None:
+    bench.workshop = replace(bench.workshop, arch=ARM64)
+    plain = bench.price()
+    bench.workshop = replace(bench.workshop, setting="pseudo-nmi")
+    plan = bench.price()
+    assert plan.params["title"] == f"{bench.feature.title}, with pseudo-nmi"
+    assert plan.command.endswith(" --arch arm64 --setting pseudo-nmi")
+    for name, variant in bench.feature.variants.items():
+        cmdline = plan.params["setups"][name]["cmdline"]
+        assert cmdline == f"{variant.cmdline} irqchip.gicv3_pseudo_nmi=1"
+    # A run without it cannot go on with it.
+    assert plan != plain
+
+
+def test_a_setting_is_for_compared_kernels_too(bench: Bench) -> None:
+    content = bytes(0x38) + b"ARM\x64" + bytes(100)
+    image = bench.image("Image", content)
+    bench.workshop = replace(bench.workshop, arch=ARM64, setting="pseudo-nmi")
+    plan = bench.workshop.compare({"A": (image, "x=0"), "B": (image, "")}, (), 100).plan
+    cmdlines = [setup["cmdline"] for setup in plan.params["setups"].values()]
+    option = "irqchip.gicv3_pseudo_nmi=1"
+    assert cmdlines == [f"x=0 {option}", option]
+    assert plan.params["title"] == "two kernels, with pseudo-nmi"
+    assert " --cmdline-a x=0 --cmdline-b '' " in plan.command
+
+
+def test_an_unknown_setting_is_refused_before_anything_is_built(bench: Bench) -> None:
+    for arch, known in ((ARM64, "known: pseudo-nmi"), (X86_64, "known: none")):
+        with pytest.raises(InputError) as caught:
+            replace(bench.workshop, arch=arch, setting="turbo")
+        assert caught.value.message == f"{arch.name} has no setting 'turbo'"
+        assert caught.value.hint == known
 
 
 def test_the_same_plan_is_the_same_after_it_was_stored(bench: Bench) -> None:
@@ -228,6 +291,14 @@ def test_whatever_changes_a_result_changes_the_plan(
     assert bench.price() != before
 
 
+def test_the_number_of_cpus_changes_the_plan(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = bench.price()
+    monkeypatch.setattr(plans, "PRICE_CPUS", 3)
+    assert bench.price() != before
+
+
 def compared(bench: Bench, image: Path, arch: Arch = X86_64) -> dict[str, Any]:
     workshop = replace(bench.workshop, arch=arch)
     kernels = {"A": (image, "x=0"), "B": (image, "")}
@@ -252,6 +323,14 @@ def test_a_file_that_is_no_kernel_is_refused(bench: Bench, content: bytes) -> No
         compared(bench, image)
     assert caught.value.message == f"{image} is not a kernel for x86_64"
     assert caught.value.hint == "give a bzImage or a vmlinux"
+
+
+def test_each_architecture_has_its_own_images(bench: Bench) -> None:
+    image = bench.image("vmlinuz")
+    with pytest.raises(InputError) as caught:
+        compared(bench, image, ARM64)
+    assert caught.value.message == f"{image} is not a kernel for arm64"
+    assert caught.value.hint == "give an Image"
 
 
 def test_a_kernel_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def proof(title: str) -> Proof:
         program="attack",
         samples=CALLS,
         judge="prediction",
-        params={"least_bits": 5, "level": 0.001},
+        params={"least_bits": 5, "level": 1e-6, "margin": 1.25},
     )
 
 
@@ -45,6 +45,7 @@ FEATURE = Feature.model_validate(
         "config": [],
         "baseline": "off",
         "control": "off",
+        "hardened": ["stock"],
         "workloads": ["syscall/getpid"],
         "in_force": {"program": "in_force"},
         "proofs": {"prediction": proof("predict")},
@@ -70,6 +71,7 @@ def records(positions: list[int], on: bool, status: int = 0) -> list[dict[str, A
     half = len(positions) // 2
     sent: list[dict[str, Any]] = [
         check(on),
+        {"type": "start", "program": "attack 20000"},
         {"type": "definition", "name": "displacement", "values": DEFINITION},
         {"type": "samples", "name": "stack_position", "values": positions[:half]},
         {"type": "samples", "name": "stack_position", "values": positions[half:]},
@@ -229,7 +231,7 @@ def test_a_sabotage_kernel_that_is_broken_by_itself_is_not_as_expected() -> None
 
 def test_the_worst_of_several_proofs_counts() -> None:
     strict = proof("predict").model_copy(
-        update={"params": {"least_bits": 7, "level": 1e-3}}
+        update={"params": {"least_bits": 7, "level": 1e-6, "margin": 1.25}}
     )
     two = FEATURE.model_copy(
         update={"proofs": {"prediction": proof("predict"), "strict": strict}}
@@ -258,3 +260,91 @@ def test_the_order_of_samples_is_kept_over_records() -> None:
         (now, then) for now, then, _ in found.evidence["stock"]["prediction"].pairs
     }
     assert pairs == {(16 * n, 16 * ((n + 1) % 64)) for n in range(64)}
+
+
+def second_attack(positions: list[int], status: int = 0) -> list[dict[str, Any]]:
+    """Return what the same program sends when another proof asks for more of it."""
+    sent: list[dict[str, Any]] = [
+        {"type": "start", "program": "attack 30000"},
+        {"type": "samples", "name": "stack_position", "values": positions},
+        {"type": "exit", "program": "attack 30000", "status": status},
+    ]
+    return [{"n": 100 + n, **record} for n, record in enumerate(sent)]
+
+
+LONGER = proof("predict more").model_copy(update={"samples": 30_000})
+
+
+def split(*expected: Outcome) -> dict[str, Outcome]:
+    return dict(zip(("prediction", "longer"), expected, strict=True))
+
+
+V, B, U = Outcome.VULNERABLE, Outcome.BLOCKED, Outcome.UNSUPPORTED
+
+
+def two_proofs(**expect: dict[str, Outcome]) -> Feature:
+    """Return the feature with two proofs, and a third variant to compare with."""
+    variants = {
+        **FEATURE.variants,
+        "old": variant(Outcome.VULNERABLE, in_force=True),
+    }
+    return FEATURE.model_copy(
+        update={
+            "proofs": {**FEATURE.proofs, "longer": LONGER},
+            "variants": {
+                name: each.model_copy(update={"expect": expect.get(name, each.expect)})
+                for name, each in variants.items()
+            },
+        }
+    )
+
+
+def three_boots(
+    off: list[dict[str, Any]] | None = None, old: list[int] | None = None
+) -> dict[str, StoredBoot]:
+    more = second_attack(CONSTANT) if off is None else off
+    return dict(
+        [
+            boot("off", records(CONSTANT, on=False) + more),
+            boot("stock", records(RANDOM, on=True) + second_attack(RANDOM)),
+            boot("old", records(RANDOM, on=True) + second_attack(old or CONSTANT)),
+        ]
+    )
+
+
+def test_each_proof_judges_the_samples_of_its_own_run() -> None:
+    """And what the kernel defines, whichever program said it."""
+    found = report(three_boots(), two_proofs(old=split(B, V)))
+    assert [each.outcome for each in found.evidence["old"].values()] == [B, V]
+    assert found.evidence["old"]["longer"].figures["calls"] == CALLS
+    assert found.outcomes["old"] is V
+    assert found.proven
+    assert found.as_expected
+
+
+def test_a_variant_to_compare_with_proves_nothing_but_is_expected_of() -> None:
+    found = report(three_boots(old=RANDOM), two_proofs(old=split(B, V)))
+    assert found.proven
+    assert not found.as_expected
+
+
+def test_one_program_that_cannot_run_does_not_spoil_the_other_proof() -> None:
+    boots = three_boots(off=second_attack([], status=77))
+    found = report(boots, two_proofs(off=split(V, U), old=split(B, V)))
+    assert [each.outcome for each in found.evidence["off"].values()] == [V, U]
+    assert found.proven
+    assert found.as_expected
+    # Where the attack ought to have applied, it is the control that failed.
+    assert not report(boots, two_proofs(old=split(B, V))).proven
+
+
+def test_a_proof_of_another_architecture_is_left_out() -> None:
+    feature = two_proofs(old=split(B, V))
+    elsewhere = LONGER.model_copy(update={"architectures": ("arm64",)})
+    feature = feature.model_copy(
+        update={"proofs": {**FEATURE.proofs, "longer": elsewhere}}
+    )
+    found = report(three_boots(), feature)
+    assert list(found.proofs) == ["prediction"]
+    assert found.outcomes["old"] is B
+    assert found.as_expected

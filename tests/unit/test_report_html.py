@@ -1,7 +1,7 @@
 import re
 from html.parser import HTMLParser
 
-from samples import price_run, proof_report
+from samples import PROOFS, price_run, proof_report, proof_report_of_many
 
 from temper.report.html import render_html
 from temper.report.models import PriceReport
@@ -81,6 +81,14 @@ def test_the_page_holds_the_whole_answer() -> None:
     ):
         assert part in page, part
     assert "kernel_invpcid" not in page
+
+
+def test_every_proof_is_on_the_page_for_every_variant() -> None:
+    page = render_html(None, proof_report_of_many())
+    assert page.count('class="outcome ') == 4 * 6
+    for proof in PROOFS:
+        assert f"<h3>{proof}: predict by {proof}</h3>" in page
+    assert page.count("BLOCKED was expected") == 2  # in the table and the verdict
 
 
 def test_each_half_stands_alone() -> None:

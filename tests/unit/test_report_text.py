@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from samples import price_run, proof_report
+from samples import price_run, proof_report, proof_report_of_many
 
 from temper.catalog import Outcome
 from temper.report import words
@@ -59,6 +59,7 @@ PRICES = {
 PROOFS: dict[str, Callable[[], ProofReport]] = {
     "proven": proof_report,
     "sabotages": lambda: proof_report(expected=SABOTAGES),
+    "many": proof_report_of_many,
     "unproven": lambda: proof_report({"off": B, "stock": U}, {"off": V, "stock": B}),
 }
 
@@ -101,9 +102,9 @@ def test_proof_is_printed_as_agreed(name: str) -> None:
 )
 def test_no_line_is_wider_than_78(variants: tuple[str, ...], scale: int) -> None:
     price = price_report(price_run(variants, scale=scale))
-    proof = proof_report(expected=SABOTAGES)
-    for text in (render_markdown(price, proof), terminal(price, proof, 200)):
-        assert max(map(len, text.splitlines())) <= 78
+    for proof in (proof_report(expected=SABOTAGES), proof_report_of_many()):
+        for text in (render_markdown(price, proof), terminal(price, proof, 200)):
+            assert max(map(len, text.splitlines())) <= 78
 
 
 def test_no_line_is_wider_than_78_whatever_things_are_called() -> None:
@@ -169,6 +170,21 @@ def test_the_command_can_be_pasted_after_wrapping() -> None:
 def test_the_verdict_gives_its_reason(outcomes: dict[str, Outcome], says: str) -> None:
     report = proof_report(outcomes, {"off": V, "stock": B})
     assert says in words.verdict(report)
+
+
+def test_the_verdict_of_several_proofs_names_them() -> None:
+    assert words.verdict(proof_report_of_many()) == (
+        "kstack is PROVEN: off is VULNERABLE, stock is BLOCKED, by each of 6 proofs "
+        "(leak cannot apply to off). But not all is as expected: lfsr is VULNERABLE by "
+        "clock, BLOCKED was expected."
+    )
+
+
+def test_a_proof_that_ends_otherwise_is_marked() -> None:
+    text = terminal(None, proof_report_of_many(), 100)
+    assert text.count("VULNERABLE !") == 1
+    assert words.OUTCOMES_NOTE in text
+    assert words.OUTCOMES_NOTE not in terminal(None, proof_report(), 100)
 
 
 def test_a_sabotage_that_is_not_caught_is_told_with_the_verdict() -> None:

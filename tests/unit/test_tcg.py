@@ -19,6 +19,7 @@ from temper.machine.tcg import Limits, qemu_version
 from temper.progress import Quiet
 from temper.run.wire import Classes, End
 
+X86_64, ARM64 = arch_named("x86_64"), arch_named("arm64")
 QEMU = "qemu-system-x86_64"
 
 # $console, $records and $classes are the files that QEMU was told to write.
@@ -31,7 +32,7 @@ esac
 for word; do
 	case $word in
 	file:*/console) console=${{word#file:}} ;;
-	file:*/records) records=${{word#file:}} ;;
+	file,id=records,path=*) records=$(echo "${{word##*,path=}}" | sed s/,,/,/g) ;;
 	file=*,out=*) classes=${{word##*,out=}} ;;
 	esac
 done
@@ -72,8 +73,9 @@ class Host:
         body: str,
         version: str = "echo 'QEMU emulator version 9.9.9 (Debian)'",
         level: str = "supports only up to version 1",
+        name: str = QEMU,
     ) -> None:
-        path = self.root / QEMU
+        path = self.root / name
         path.write_text(SCRIPT.format(version=version, level=level) + body)
         path.chmod(0o755)
 
@@ -89,10 +91,12 @@ class Host:
 
     def tcg(self, limits: Limits | None = None) -> Tcg:
         cache = Cache(self.root / "cache")
-        return Tcg(arch_named("x86_64"), cache, Quiet(), limits)
+        return Tcg(X86_64, cache, Quiet(), limits)
 
-    def request(self, exact: bool = False) -> BootRequest:
-        return BootRequest(Path("/bzImage"), Path("/initramfs"), "quiet", "", exact)
+    def request(self, exact: bool = False, cpus: int = 1) -> BootRequest:
+        return BootRequest(
+            Path("/bzImage"), Path("/initramfs"), "quiet", "", exact, cpus
+        )
 
 
 @pytest.fixture
@@ -150,8 +154,9 @@ def test_odd_folder_names_are_no_options(host: Host) -> None:
     request, stop = host.request(exact=True), Watcher(threading.Event())
     cache, work = Cache(host.root / "a,b=c"), host.root / "w,out=x"
     work.mkdir()
-    Tcg(arch_named("x86_64"), cache, Quiet()).boot(request, work, stop)
+    Tcg(X86_64, cache, Quiet()).boot(request, work, stop)
     seen = (host.root / "seen").read_text().splitlines()
+    assert f"file,id=records,path={host.root}/w,,out=x/records" in seen
     file, out = seen[seen.index("-plugin") + 1].replace(",,", "\0").split(",")
     plugin = Path(file.removeprefix("file=").replace("\0", ","))
     assert plugin.parents[2] == cache.root
@@ -167,6 +172,7 @@ def test_facts_say_how_it_is_run(host: Host) -> None:
     assert (exact.plugin, free.plugin) == ("API level 1", "")
     assert "-icount shift=0,sleep=off" in exact.qemu_command
     assert "-icount" not in free.qemu_command
+    assert "-accel tcg,thread=single" in free.qemu_command
     assert exact.cmdline.endswith(" quiet")
 
 
@@ -401,7 +407,32 @@ def test_ctrl_c_on_the_terminal_is_not_qemus(host: Host) -> None:
 
 
 def test_long_workloads_may_be_silent_for_longer() -> None:
-    assert Limits.for_calls(0) == Limits()
+    assert Limits.for_calls(0, X86_64) == Limits()
     # At least 50 us a call: twenty times what an idle host needs.
-    assert Limits.for_calls(100_000_000).silence >= 5_000
-    assert Limits.for_calls(100_000_000).total > Limits.for_calls(0).total
+    many = Limits.for_calls(100_000_000, X86_64)
+    assert many.silence >= 5_000
+    assert many.total > Limits().total
+    assert Limits.for_calls(100_000_000, ARM64).silence > many.silence
+
+
+def test_several_cpus_run_at_once_unless_they_are_to_be_exact(host: Host) -> None:
+    host.qemu(WHOLE)
+    free = host.tcg().facts(host.request(cpus=2))
+    assert free.cpus == 2
+    assert "-accel tcg,thread=multi" in free.qemu_command
+    assert "-smp 2" in free.qemu_command
+    exact = host.tcg().facts(host.request(exact=True, cpus=2))
+    assert "thread=multi" not in exact.qemu_command
+
+
+def test_each_architecture_has_a_channel_of_its_own(host: Host) -> None:
+    for arch, console, channel in (
+        (X86_64, "ttyS0", "-serial chardev:records"),
+        (ARM64, "ttyAMA0", "-device pci-serial,chardev=records"),
+    ):
+        host.qemu(WHOLE, name=arch.qemu)
+        facts = Tcg(arch, Cache(host.root), Quiet()).facts(host.request())
+        assert f"console={console}" in facts.cmdline
+        assert arch.channel != f"/dev/{console}"
+        assert facts.qemu_command.endswith(channel)
+        assert (facts.unit, facts.clock) == (arch.free_unit, arch.free_clock)

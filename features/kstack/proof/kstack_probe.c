@@ -3,14 +3,16 @@
  * Tells a process where on the kernel stack its system call runs, and what the
  * running kernel's own macros make of an offset.
  *
- * The answer of every ioctl is its return value, so that asking costs a system
- * call and nothing else.
+ * The answer is the return value, so that asking costs a system call and nothing
+ * else; but for the state of the generator, which is too long for one.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/randomize_kstack.h>
 #include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
 
 #include "kstack_probe.h"
 
@@ -39,6 +41,58 @@ static long largest_offset(void)
 {
 	return KSTACK_OFFSET_MAX(~0U);
 }
+
+/* No architecture has a say in what TEMPER draws: that is how to tell its header. */
+#ifdef KSTACK_GENERATOR_LFSR
+static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
+{
+	const struct rnd_state *rnd = this_cpu_ptr(symbol);
+
+	if (!symbol)
+		return -EINVAL;
+	state->generator = KSTACK_LFSR;
+	state->cpu_state[0] = rnd->s1;
+	state->cpu_state[1] = rnd->s2;
+	state->cpu_state[2] = rnd->s3;
+	state->cpu_state[3] = rnd->s4;
+	return 0;
+}
+#elif defined(choose_random_kstack_offset)
+static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
+{
+	state->generator = KSTACK_STOCK;
+	state->task_state = current->kstack_offset;
+	return 0;
+}
+#else
+static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
+{
+	const unsigned long *key = this_cpu_ptr(symbol);
+
+	if (!symbol)
+		return -EINVAL;
+	state->generator = KSTACK_TEMPER;
+	state->task_state = current->kstack_state;
+	state->cpu_state[0] = READ_ONCE(*key);
+	return 0;
+}
+#endif
+
+static long generator_state(struct kstack_probe_state __user *user)
+{
+	struct kstack_probe_state state;
+	long error;
+
+	if (copy_from_user(&state, user, sizeof(state)))
+		return -EFAULT;
+	preempt_disable();
+	state.cpu = smp_processor_id();
+	error = read_generator(&state, (void __percpu __force *)(unsigned long)state.symbol);
+	preempt_enable();
+	if (error)
+		return error;
+	return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;
+}
 #else
 static long stack_displacement(unsigned long drawn)
 {
@@ -46,6 +100,11 @@ static long stack_displacement(unsigned long drawn)
 }
 
 static long largest_offset(void)
+{
+	return -EOPNOTSUPP;
+}
+
+static long generator_state(struct kstack_probe_state __user *user)
 {
 	return -EOPNOTSUPP;
 }
@@ -60,6 +119,8 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return stack_displacement(arg);
 	case KSTACK_PROBE_LARGEST_OFFSET:
 		return largest_offset();
+	case KSTACK_PROBE_STATE:
+		return generator_state((struct kstack_probe_state __user *)arg);
 	default:
 		return -ENOTTY;
 	}

@@ -1,10 +1,13 @@
 """What differs between architectures: one small file each."""
 
+from temper.arch.arm64 import ARM64
 from temper.arch.base import Arch
 from temper.arch.x86_64 import X86_64
 from temper.errors import InputError
 
-ARCHES: dict[str, Arch] = {arch.name: arch for arch in (X86_64,)}
+ARCHES: dict[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}
+DEFAULT_ARCH = X86_64
+"""The one that is meant when none is named."""
 
 
 def arch_named(name: str) -> Arch:
@@ -16,4 +19,4 @@ def arch_named(name: str) -> Arch:
         raise InputError(f"unknown architecture '{name}'", f"one of: {known}") from None
 
 
-__all__ = ["ARCHES", "Arch", "arch_named"]
+__all__ = ["ARCHES", "DEFAULT_ARCH", "Arch", "arch_named"]

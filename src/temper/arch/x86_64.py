@@ -8,8 +8,11 @@ X86_64 = Arch(
     image="arch/x86/boot/bzImage",
     # A bzImage and an ELF file.
     magic=((0x202, b"HdrS"), (0, b"\x7fELF")),
+    images="a bzImage or a vmlinux",
     image_target="bzImage",
     compiler="gcc",
+    target="x86_64",
+    libc="libc6-dev",
     qemu="qemu-system-x86_64",
     machine=("-M", "q35"),
     cpu="max",
@@ -17,5 +20,9 @@ X86_64 = Arch(
     # Calibrating it spins on rdtsc and pause, the slowest there is under exact
     # counts: more than half of a boot. Ticks come from the HPET instead.
     exact_cmdline="nolapic_timer",
+    free_clock="the host's time-stamp counter, as QEMU passes it on (no icount)",
+    free_unit="cycles",
     channel="/dev/ttyS1",
+    channel_port=("-serial", "chardev:records"),
+    calls_per_second=400_000,
 )

@@ -14,7 +14,7 @@ class BootRequest:
     """One start of a kernel with a job to do."""
 
     image: Path
-    """bzImage or vmlinux."""
+    """A file that the architecture's QEMU boots."""
     initramfs: Path
     cmdline: str
     """What the variant wants; the machine adds what it needs itself."""
@@ -22,6 +22,7 @@ class BootRequest:
     """CPU model; empty: the machine's own."""
     exact: bool
     """True: the clock counts instructions, and classes are counted too."""
+    cpus: int
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,8 @@ _EXACT = (
     *("-seed", "42"),
     *("-rtc", "base=2026-01-01T00:00:00,clock=vm"),
 )
-_FREE = ("-accel", "tcg,thread=single")
 
 _EXACT_CLOCK = "counts executed instructions (QEMU icount, shift=0): 1 ns each"
-_FREE_CLOCK = "the host's time-stamp counter, as QEMU passes it on (no icount)"
 
 _POLL = 0.05
 _QUICK = 30.0
@@ -67,17 +65,17 @@ class Limits:
     total: float = 1800.0
 
     @classmethod
-    def for_calls(cls, calls: int) -> Self:
+    def for_calls(cls, calls: int, arch: Arch) -> Self:
         """Allow for workloads that say nothing until so many calls are timed.
 
         Twenty times as long as they take on an idle host: hosts are shared.
         """
-        slack = calls / 20_000
+        slack = 20 * calls / arch.calls_per_second
         return cls(cls.silence + slack, cls.total + 10 * slack)
 
 
 class Tcg:
-    """One emulated CPU in a QEMU of its own for each boot."""
+    """Emulated CPUs in a QEMU of its own for each boot."""
 
     name = "tcg"
 
@@ -103,9 +101,9 @@ class Tcg:
         """Say what ``request`` will run with; raise InfraError without QEMU."""
         level = api_level(self._arch.qemu) if request.exact else None
         return MachineFacts(
-            clock=_EXACT_CLOCK if request.exact else _FREE_CLOCK,
-            unit="instructions" if request.exact else "cycles",
-            cpus=1,
+            clock=_EXACT_CLOCK if request.exact else self._arch.free_clock,
+            unit="instructions" if request.exact else self._arch.free_unit,
+            cpus=request.cpus,
             cpu_model=request.cpu or self._arch.cpu,
             qemu_version=qemu_version(self._arch.qemu),
             qemu_command=shlex.join(self._command(request, Path())),
@@ -140,14 +138,19 @@ class Tcg:
             self._arch.qemu,
             *_BASE,
             *self._arch.machine,
-            *(_EXACT if request.exact else _FREE),
+            *(_EXACT if request.exact else _free(request.cpus)),
             *("-cpu", request.cpu or self._arch.cpu),
-            *("-smp", "1", "-m", _MEMORY),
+            *("-smp", str(request.cpus), "-m", _MEMORY),
             *("-kernel", str(request.image), "-initrd", str(request.initramfs)),
             *("-append", self._cmdline(request)),
             *("-serial", f"file:{work / 'console'}"),
-            *("-serial", f"file:{work / 'records'}"),
+            *("-chardev", f"file,id=records,path={_escaped(work / 'records')}"),
+            *self._arch.channel_port,
         ]
+
+
+def _free(cpus: int) -> tuple[str, str]:
+    return "-accel", f"tcg,thread={'multi' if cpus > 1 else 'single'}"
 
 
 @cache

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from temper.catalog import Feature, Variant
+from temper.catalog import Feature, Outcome, Variant
 from temper.kernel import Kernel
 from temper.kernel.cache import Item
 from temper.report.tables import WIDTH
@@ -35,7 +35,9 @@ def print_feature(console: Console, feature: Feature) -> None:
     console.print(feature.summary.strip(), width=WIDTH, markup=False)
     console.print(
         f"\nLinux {feature.series}, {', '.join(feature.architectures)}; "
-        f"baseline '{feature.baseline}', control '{feature.control}'"
+        f"baseline '{feature.baseline}', control '{feature.control}', "
+        f"hardened {', '.join(feature.hardened)}",
+        width=WIDTH,
     )
     console.print(_variants("variant", feature.variants))
     proofs = _table("proof", "the attack", "samples")
@@ -109,9 +111,15 @@ def kernels_as_data(kernels: Mapping[str, Kernel]) -> dict[str, dict[str, str]]:
 def _variants(kind: str, variants: Mapping[str, Variant]) -> Table:
     table = _table(kind, "expected", "what it is, and its command line")
     for name, variant in variants.items():
-        table.add_row(name, variant.expect.value, variant.title)
+        table.add_row(name, _expected(variant), variant.title)
         table.add_row("", "", f"[dim]{variant.cmdline}[/]")
     return table
+
+
+def _expected(variant: Variant) -> str:
+    if isinstance(variant.expect, Outcome):
+        return variant.expect
+    return "\n".join(f"{proof} {wanted}" for proof, wanted in variant.expect.items())
 
 
 def _table(*columns: str) -> Table:

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from temper.report import words
 from temper.report.configuration import own_settings, shared_settings
 from temper.report.models import PriceReport, ProofReport, VariantInfo
-from temper.report.tables import WIDTH, Grid, class_grids, price_grids
+from temper.report.tables import (
+    WIDTH,
+    Grid,
+    class_grids,
+    outcome_grids,
+    price_grids,
+)
 
 
 def render_markdown(price: PriceReport | None, proof: ProofReport | None) -> str:
@@ -25,12 +31,13 @@ def render_markdown(price: PriceReport | None, proof: ProofReport | None) -> str
 
 
 def _proof(report: ProofReport) -> list[str]:
-    variants = list(report.outcomes)
     return [
         f"# {words.heading(report)}",
         _wrap(f"{report.title}."),
         _wrap(f"**{words.verdict(report)}**"),
-        *(_bullet(_outcome(report, variant)) for variant in variants),
+        *map(_table, outcome_grids(report)),
+        words.OUTCOMES_NOTE if words.surprised(report) else "",
+        *_attacks(report),
         *(_wrap(line) for line in words.clock_lines(report)),
         f"## {words.IN_FORCE_TITLE}",
         _bullets(words.in_force_lines(report)),
@@ -38,9 +45,11 @@ def _proof(report: ProofReport) -> list[str]:
     ]
 
 
-def _outcome(report: ProofReport, variant: str) -> str:
-    reasons = "; ".join(words.proof_reasons(report, variant))
-    return f"{variant}: **{report.outcomes[variant]}**: {reasons}."
+def _attacks(report: ProofReport) -> Iterable[str]:
+    for proof, title in report.proofs.items():
+        yield f"## {proof}"
+        yield _wrap(f"{title}.")
+        yield _bullets(words.attack_lines(report, proof))
 
 
 def _price(report: PriceReport) -> list[str]:

@@ -172,12 +172,14 @@ class ProofReport(_Report):
     control: str
     outcomes: dict[str, Outcome]
     """variant -> worst outcome of all its proofs."""
+    hardened: list[str]
+    """The variants that every proof must find BLOCKED."""
     proven: bool
-    """Control VULNERABLE and every hardened variant BLOCKED."""
+    """Control VULNERABLE and hardened variants BLOCKED, by every proof."""
     sabotages: list[str] = Field(default_factory=list)
     """The outcomes that are of sabotaged variants, by name."""
     as_expected: bool
-    """Every variant, sabotages too, came out as feature.toml expects."""
+    """Every proof of every variant, sabotages too, came out as expected."""
     evidence: dict[str, dict[str, ProofEvidence]]
     """variant -> proof -> what was found."""
     in_force: dict[str, InForceSummary]

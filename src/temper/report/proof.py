@@ -1,9 +1,9 @@
 """Whether a feature holds, from the boots of a run and the judges."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from temper.catalog import Feature, Outcome, Proof
 from temper.report.boots import results_by_variant
@@ -12,31 +12,29 @@ from temper.report.models import InForceSummary, ProofEvidence, ProofReport
 from temper.report.refusals import in_force_summaries
 from temper.run.facts import StoredBoot, StoredRun
 from temper.run.wire import UNSUPPORTED
-from temper.stats.judges import judge_named
+from temper.stats.judges import Arrays, judge_named
 
 
 def proof_report(run: StoredRun, feature: Feature) -> ProofReport:
     """Judge every variant of a run by all proofs of its feature.
 
-    A feature is proven if the control is VULNERABLE and every hardened variant
-    BLOCKED, and the mitigation was on and off as it had to be in all of them.
+    A feature is proven if every proof finds the control VULNERABLE (where it can
+    apply to it) and the hardened variants BLOCKED, and the mitigation was on and off
+    as it had to be in all variants.
     """
     plan = run.plan
-    expected = {
-        name: variant.expect
+    proofs = feature.proofs_on(plan.arch)
+    planned = {
+        name: variant
         for name, variant in feature.all_variants.items()
         if name in plan.titles
     }
     evidence = {
         boot.facts.variant: {
-            name: _evidence(boot, proof, expected[boot.facts.variant])
-            for name, proof in feature.proofs.items()
+            name: _evidence(boot, proof, planned[boot.facts.variant].expected(name))
+            for name, proof in proofs.items()
         }
         for boot in run.boots
-    }
-    outcomes = {
-        name: _worst(found.outcome for found in proofs.values())
-        for name, proofs in evidence.items()
     }
     in_force = in_force_summaries(plan, results_by_variant(run))
     return ProofReport(
@@ -46,18 +44,31 @@ def proof_report(run: StoredRun, feature: Feature) -> ProofReport:
         arch=plan.arch,
         machine=plan.machine,
         control=feature.control,
-        outcomes=outcomes,
+        outcomes={
+            name: _worst(found.outcome for found in proofs.values())
+            for name, proofs in evidence.items()
+        },
+        hardened=list(feature.hardened),
         proven=all(
-            outcomes.get(name) is variant.expect and _was_in_force(in_force, name)
-            for name, variant in feature.variants.items()
-        ),
-        sabotages=[name for name in outcomes if name in feature.sabotages],
-        as_expected=outcomes == expected,
+            _as_expected(evidence, name)
+            for name in (feature.control, *feature.hardened)
+        )
+        and all(_was_in_force(in_force, name) for name in feature.variants),
+        sabotages=[name for name in evidence if name in feature.sabotages],
+        as_expected=all(_as_expected(evidence, name) for name in planned),
         evidence=evidence,
         in_force=in_force,
         variants=variant_infos(run),
-        proofs={name: proof.title for name, proof in feature.proofs.items()},
+        proofs={name: proof.title for name, proof in proofs.items()},
         command=plan.command,
+    )
+
+
+def _as_expected(
+    evidence: Mapping[str, Mapping[str, ProofEvidence]], variant: str
+) -> bool:
+    return variant in evidence and all(
+        found.outcome is found.expected for found in evidence[variant].values()
     )
 
 
@@ -82,8 +93,12 @@ def _evidence(boot: StoredBoot, proof: Proof, expected: Outcome) -> ProofEvidenc
             figures={},
             clock=boot.facts.clock,
         )
+    attack = _attack(boot, proof)
     verdict = judge_named(proof.judge)(
-        _arrays(boot, "samples"), _arrays(boot, "definition"), **proof.params
+        _arrays(attack, "samples"),
+        # What the kernel defines holds for all its programs; each may say it.
+        {**_arrays(boot.records, "definition"), **_arrays(attack, "definition")},
+        **proof.params,
     )
     return ProofEvidence(
         outcome=verdict.outcome,
@@ -99,16 +114,30 @@ def _evidence(boot: StoredBoot, proof: Proof, expected: Outcome) -> ProofEvidenc
 def _cannot_judge(boot: StoredBoot, proof: Proof) -> str:
     if boot.facts.status != "ok":
         return f"the kernel failed: {boot.facts.error}"
-    for record in boot.records:
+    for record in _attack(boot, proof):
         if record["type"] == "exit" and record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"
     return ""
 
 
-def _arrays(boot: StoredBoot, kind: str) -> dict[str, NDArray[np.int64]]:
+def _attack(boot: StoredBoot, proof: Proof) -> list[dict[str, Any]]:
+    """Return the records of the run that ``proof`` asked for, exit and all."""
+    found: list[dict[str, Any]] = []
+    running = ""
+    for record in boot.records:
+        if record["type"] == "start":
+            running = record["program"]
+        elif running == proof.line:
+            found.append(record)
+        if record["type"] == "exit":
+            running = ""
+    return found
+
+
+def _arrays(records: Iterable[Mapping[str, Any]], kind: str) -> Arrays:
     """Join the records of ``kind`` by name, in the order they came."""
     parts: dict[str, list[int]] = {}
-    for record in boot.records:
+    for record in records:
         if record["type"] == kind:
             parts.setdefault(record["name"], []).extend(record["values"])
-    return {name: np.array(values) for name, values in parts.items()}
+    return {name: np.array(values, dtype=np.int64) for name, values in parts.items()}

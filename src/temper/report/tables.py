@@ -5,10 +5,10 @@ the variants do not fit side by side they go on in the next grid.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from temper.report.models import ClassRow, PriceReport, PriceRow
+from temper.report.models import ClassRow, PriceReport, PriceRow, ProofReport
 from temper.report.numbers import absolute, percent, signed
 
 WIDTH = 78
@@ -86,6 +86,23 @@ def class_grids(report: PriceReport) -> list[Grid]:
     return _grids(report.baseline, entries)
 
 
+def outcome_grids(report: ProofReport) -> list[Grid]:
+    """Return how each proof ended on each variant, ``!`` where not as expected."""
+    return _side_by_side(report.proofs, lambda proofs: _outcome_grid(report, proofs))
+
+
+def _outcome_grid(report: ProofReport, proofs: Sequence[str]) -> Grid:
+    def cell(variant: str, proof: str) -> str:
+        found = report.evidence[variant][proof]
+        return found.outcome + ("" if found.outcome is found.expected else " !")
+
+    rows = [
+        [_short(variant, _VARIANT), *(cell(variant, proof) for proof in proofs)]
+        for variant in report.evidence
+    ]
+    return Grid(["", *(_short(proof, _VARIANT) for proof in proofs)], rows)
+
+
 def _price_entry(row: PriceRow) -> _Entry:
     return _Entry(
         workload=row.workload,
@@ -144,16 +161,25 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
 
 
 def _grids(baseline: str, entries: Sequence[_Entry]) -> list[Grid]:
-    """Put as many variants side by side as fit, the others in further grids."""
+    return _side_by_side(
+        dict.fromkeys(entry.variant for entry in entries),
+        lambda variants: _grid(baseline, variants, entries),
+    )
+
+
+def _side_by_side(
+    columns: Iterable[str], grid: Callable[[Sequence[str]], Grid]
+) -> list[Grid]:
+    """Put as many columns side by side as fit, the others in further grids."""
     grids: list[Grid] = []
     group: list[str] = []
-    for variant in dict.fromkeys(entry.variant for entry in entries):
-        wider = _grid(baseline, [*group, variant], entries)
+    for column in columns:
+        wider = grid([*group, column])
         if group and wider.width > WIDTH:
-            group = [variant]
-            grids.append(_grid(baseline, group, entries))
+            group = [column]
+            grids.append(grid(group))
         else:
-            group.append(variant)
+            group.append(column)
             grids[-1:] = [wider]
     return grids
 

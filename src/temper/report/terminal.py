@@ -10,10 +10,18 @@ from rich.text import Text
 from temper.catalog import Outcome
 from temper.report import words
 from temper.report.models import Mark, PriceReport, ProofReport
-from temper.report.tables import WIDTH, Grid, class_grids, price_grids
+from temper.report.tables import (
+    WIDTH,
+    Grid,
+    class_grids,
+    outcome_grids,
+    price_grids,
+)
 
-_MARK_STYLES = {Mark.DEARER: "red", Mark.CHEAPER: "green", Mark.UNKNOWN: "yellow"}
-_OUTCOME_STYLES = {
+_STYLES = {
+    Mark.DEARER: "red",
+    Mark.CHEAPER: "green",
+    Mark.UNKNOWN: "yellow",
     Outcome.VULNERABLE: "red",
     Outcome.BLOCKED: "green",
     Outcome.UNSUPPORTED: "yellow",
@@ -38,11 +46,19 @@ def print_price(console: Console, report: PriceReport) -> None:
 
 
 def print_proof(console: Console, report: ProofReport) -> None:
-    """Print a proof: each variant's outcome and why, then the verdict."""
+    """Print a proof: the outcomes, why each is what it is, then the verdict."""
     out = _Printer(console)
     out.title(f"{words.heading(report)}: {report.title}")
-    out.print(_outcomes(report))
-    out.gap()
+    for grid in outcome_grids(report):
+        out.print(_table(grid))
+        out.gap()
+    if words.surprised(report):
+        out.text(words.OUTCOMES_NOTE)
+        out.gap()
+    for proof in report.proofs:
+        out.section(f"{proof}: {report.proofs[proof]}")
+        out.bullets(words.attack_lines(report, proof))
+        out.gap()
     for line in words.clock_lines(report):
         out.text(line)
     out.gap()
@@ -129,23 +145,7 @@ def _table(grid: Grid) -> Table:
 
 
 def _marked(cell: str) -> Text:
-    for mark, style in _MARK_STYLES.items():
-        if cell.endswith(mark):
+    for mark, style in _STYLES.items():
+        if cell.removesuffix(" !").endswith(mark):
             return Text(cell, style)
     return Text(cell)
-
-
-def _outcomes(report: ProofReport) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("variant", "outcome", "expected", "why"):
-        table.add_column(name, no_wrap=name == "outcome", overflow="fold")
-    for variant, outcome in report.outcomes.items():
-        proofs = report.evidence.get(variant, {}).values()
-        wanted = dict.fromkeys(str(evidence.expected) for evidence in proofs)
-        table.add_row(
-            Text(variant),
-            Text(outcome, _OUTCOME_STYLES[outcome]),
-            Text(", ".join(wanted)),
-            Text("; ".join(words.proof_reasons(report, variant))),
-        )
-    return table

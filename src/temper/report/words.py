@@ -1,6 +1,6 @@
 """The sentences of a report, the same in terminal, Markdown and HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from temper.catalog import Outcome
 from temper.report.configuration import shared_settings
@@ -13,7 +13,7 @@ from temper.report.models import (
 )
 from temper.report.numbers import absolute, percent, signed
 
-_OPERATIONS = {"syscall": "call", "ctx": "context switch"}
+_OPERATIONS = {"syscall": "call", "ctx": "context switch", "generator": "draw"}
 
 
 def operation(workload: str) -> str:
@@ -224,30 +224,48 @@ def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
 
 def verdict(report: ProofReport) -> str:
     """Say in one line whether the feature holds, and why not where it does not."""
-    tested = {v: e for v, e in _expected(report).items() if v in report.outcomes}
-    hardened = [
-        variant
-        for variant, wanted in tested.items()
-        if wanted is Outcome.BLOCKED and variant not in report.sabotages
-    ]
-    if report.proven:
-        facts = ", ".join(
-            f"{v} is {report.outcomes[v]}" for v in [report.control, *hardened]
-        )
-        line = f"{report.feature} is PROVEN: {facts}."
-    else:
-        reasons = "; ".join(_doubts(report, hardened))
-        line = f"{report.feature} is NOT PROVEN: {reasons}."
     surprises = [
-        f"{v} is {report.outcomes[v]}, {e} was expected"
-        for v, e in tested.items()
-        if report.outcomes[v] is not e
+        f"{variant} is {found.outcome}{_by(report, proof)}, "
+        f"{found.expected} was expected"
+        for variant, proof, found in _all_evidence(report)
+        if found.outcome is not found.expected
     ]
-    if report.proven and surprises:
-        line += f" But not all is as expected: {'; '.join(surprises)}."
-    elif report.proven and report.sabotages:
-        line += f" All {len(report.sabotages)} sabotages came out as they must."
-    return line
+    if not report.proven:
+        return f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}."
+    held = ", ".join(f"{variant} is BLOCKED" for variant in report.hardened)
+    line = f"{report.feature} is PROVEN: {report.control} is VULNERABLE, {held}"
+    if len(report.proofs) > 1:
+        line += f", by each of {len(report.proofs)} proofs{_exempt(report)}"
+    if surprises:
+        return f"{line}. But not all is as expected: {'; '.join(surprises)}."
+    if report.sabotages:
+        line += f". All {len(report.sabotages)} sabotages came out as they must"
+    return f"{line}."
+
+
+def _all_evidence(report: ProofReport) -> list[tuple[str, str, ProofEvidence]]:
+    """Return variant, proof, what was found: in the order of the report."""
+    return [
+        (variant, proof, found)
+        for variant, proofs in report.evidence.items()
+        for proof, found in proofs.items()
+    ]
+
+
+def _by(report: ProofReport, proof: str) -> str:
+    return f" by {proof}" if len(report.proofs) > 1 else ""
+
+
+def _exempt(report: ProofReport) -> str:
+    """Say which proofs cannot apply to the control, in brackets."""
+    without = [
+        proof
+        for proof, found in report.evidence[report.control].items()
+        if found.expected is Outcome.UNSUPPORTED
+    ]
+    return (
+        f" ({', '.join(without)} cannot apply to {report.control})" if without else ""
+    )
 
 
 def variant_lines(report: PriceReport | ProofReport) -> list[str]:
@@ -260,53 +278,51 @@ def variant_lines(report: PriceReport | ProofReport) -> list[str]:
 
 def clock_lines(report: ProofReport) -> list[str]:
     """Say what clock the attacked kernels had, one line a clock."""
-    clocks = dict.fromkeys(
-        evidence.clock
-        for proofs in report.evidence.values()
-        for evidence in proofs.values()
-    )
+    clocks = dict.fromkeys(found.clock for *_, found in _all_evidence(report))
     return [f"Clock of the guest: {clock}." for clock in clocks]
 
 
-def _expected(report: ProofReport) -> Mapping[str, Outcome]:
-    return {
-        variant: next(iter(proofs.values())).expected
-        for variant, proofs in report.evidence.items()
-        if proofs
-    }
-
-
-def _doubts(report: ProofReport, hardened: Sequence[str]) -> list[str]:
-    control = report.outcomes.get(report.control)
-    doubts = []
-    if control is not Outcome.VULNERABLE:
-        state = control or "missing"
-        doubts.append(
-            f"the control {report.control} is {state}, so the attack shows nothing"
-        )
-    if not hardened:
-        doubts.append("no hardened variant was attacked")
-    for variant in hardened:
-        outcome = report.outcomes[variant]
-        if outcome is Outcome.VULNERABLE:
-            doubts.append(f"{variant} is VULNERABLE, the attack landed")
-        if outcome is Outcome.UNSUPPORTED:
-            doubts.append(
-                f"{variant} is UNSUPPORTED, and what could not run proves nothing"
-            )
-    for variant in (report.control, *hardened):
-        checks = report.in_force.get(variant)
-        if checks and objection(checks):
+def _doubts(report: ProofReport) -> list[str]:
+    decisive = (report.control, *report.hardened)
+    doubts = [
+        f"{variant} was not attacked"
+        for variant in decisive
+        if variant not in report.evidence
+    ]
+    doubts += [
+        _doubt(report, variant, proof, found)
+        for variant, proof, found in _all_evidence(report)
+        if variant in decisive and found.outcome is not found.expected
+    ]
+    for variant, checks in report.in_force.items():
+        if variant not in report.sabotages and objection(checks):
             doubts.append(f"{variant}: {objection(checks)}")
     return doubts or ["see the evidence"]
 
 
-def proof_reasons(report: ProofReport, variant: str) -> list[str]:
-    """Return why a variant's outcome is what it is, over all its proofs."""
-    proofs: Mapping[str, ProofEvidence] = report.evidence.get(variant, {})
-    several = len(proofs) > 1
+def _doubt(report: ProofReport, variant: str, proof: str, found: ProofEvidence) -> str:
+    state = f"{variant} is {found.outcome}{_by(report, proof)}"
+    if variant == report.control:
+        return f"the control {state}, so the attack shows nothing"
+    if found.outcome is Outcome.VULNERABLE:
+        return f"{state}, the attack landed"
+    return f"{state}, and what could not run proves nothing"
+
+
+OUTCOMES_NOTE = "!: not what was expected."
+
+
+def surprised(report: ProofReport) -> bool:
+    """Return whether any outcome is not the expected one."""
+    return any(
+        found.outcome is not found.expected for *_, found in _all_evidence(report)
+    )
+
+
+def attack_lines(report: ProofReport, proof: str) -> list[str]:
+    """Say of each variant how a proof ended on it, and why."""
     return [
-        (f"{name}: {reason}" if several else reason).rstrip(".")
-        for name, evidence in proofs.items()
-        for reason in evidence.reasons
+        f"{variant} is {found.outcome}: {'; '.join(found.reasons).rstrip('.')}"
+        for variant, name, found in _all_evidence(report)
+        if name == proof
     ]

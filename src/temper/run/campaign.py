@@ -35,6 +35,7 @@ class Setup:
     cmdline: str
     cpu: str
     exact: bool
+    cpus: int
     job: tuple[str, ...]
     """Lines of the job, without those the machine decides."""
     files: tuple[Path, ...]
@@ -121,7 +122,12 @@ class Campaign:
 
     def _request(self, setup: Setup, work: Path) -> BootRequest:
         request = BootRequest(
-            setup.image, work / "initramfs", setup.cmdline, setup.cpu, setup.exact
+            image=setup.image,
+            initramfs=work / "initramfs",
+            cmdline=setup.cmdline,
+            cpu=setup.cpu,
+            exact=setup.exact,
+            cpus=setup.cpus,
         )
         unit = self.machine.facts(request).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]

@@ -67,6 +67,7 @@ class BootFacts(BaseModel):
     clock: str
     """In words, what the guest's clock was."""
     cpus: int
+    """Of the machine, not only those that the kernel brought up."""
     cpu_model: str
     qemu_version: str
     qemu_command: str

@@ -62,7 +62,16 @@ def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
 
 def all_workloads() -> tuple[str, ...]:
     """Return the names of all workloads."""
+    return _names(_workload_table())
+
+
+def kernel_workloads() -> tuple[str, ...]:
+    """Return the names of the workloads that measure the kernel."""
     table = _workload_table()
+    return _names({p: table[p] for p in table if table[p].get("kernel", True)})
+
+
+def _names(table: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     return tuple(
         f"{program}/{word}"
         for program, fields in table.items()
@@ -124,7 +133,7 @@ def _compile(arch: Arch, folder: Path, sources: list[str], output: Path) -> None
     command = [arch.compiler, *_FLAGS, "-I.", *sources, "-o", str(output)]
     done = run(command, folder, _TIMEOUT)
     if done.status:
-        hint = "apt-get install libc6-dev" if "-lc" in done.tail(15) else ""
+        hint = f"apt-get install {arch.libc}" if "-lc" in done.tail(15) else ""
         raise BuildError(f"{output.name} does not build:\n{done.tail(15)}", hint)
 
 

@@ -22,11 +22,22 @@ from temper.kernel import (
 from temper.progress import Progress
 from temper.run.campaign import Setup
 from temper.run.facts import Kind, RunPlan, Slot
-from temper.run.job import Workload, proof_programs, target_programs, workloads
+from temper.run.job import (
+    Workload,
+    kernel_workloads,
+    proof_programs,
+    target_programs,
+    workloads,
+)
 from temper.stats.judges import judge_named
 
 REPEATS = 2
 """Boots of each variant of a price: the second shows that counts repeat."""
+
+PRICE_CPUS = 1
+"""A sample could swallow a slice of another CPU."""
+PROOF_CPUS = 2
+"""Tasks migrate, and CPUs must not share what they keep to themselves."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,12 @@ class Workshop:
     progress: Progress
     source: Path | None = None
     """Where the user has the source; None: Debian's package."""
+    setting: str = ""
+    """One of the architecture's settings, for all boots; empty: none."""
+
+    def __post_init__(self) -> None:
+        """Raise InputError for an unknown setting, before kernels are built."""
+        self.arch.setting_cmdline(self.setting)
 
     def kernel(self, feature: Feature, variant: Variant) -> Kernel:
         """Build or find the kernel of a variant."""
@@ -64,7 +81,7 @@ class Workshop:
         sized = workloads(feature.workloads, calls)
         job = _price_job(feature, sized)
         setups = {
-            name: self._setup(feature, variant, job, exact=True)
+            name: self._setup(feature, variant, job, PRICE_CPUS, exact=True)
             for name, variant in feature.variants.items()
         }
         return self._planned(
@@ -81,9 +98,9 @@ class Workshop:
         """Plan to attack ``variants`` of a feature."""
         for proof in feature.proofs.values():
             judge_named(proof.judge)
-        job = _prove_job(feature)
+        job = _prove_job(feature, self.arch.name)
         setups = {
-            name: self._setup(feature, variant, job, exact=False)
+            name: self._setup(feature, variant, job, PROOF_CPUS, exact=False)
             for name, variant in variants.items()
         }
         sabotage = ["--sabotage"] if variants.keys() - feature.variants.keys() else []
@@ -104,12 +121,13 @@ class Workshop:
     ) -> Planned:
         """Plan to price the second of two kernel files relative to the first.
 
-        ``kernels``: A and B -> image and command line.
+        ``kernels``: A and B -> image and command line. ``names``: the workloads;
+        none means all that measure the kernel.
         """
-        sized = workloads(names, calls)
+        sized = workloads(names or kernel_workloads(), calls)
         programs = tuple(target_programs(self.arch, self.cache, self.progress))
         setups = {
-            name: _file_setup(self.arch, image, cmdline, sized, programs)
+            name: _file_setup(self.arch, image, self._cmdline(cmdline), sized, programs)
             for name, (image, cmdline) in kernels.items()
         }
         (image_a, cmdline_a), (image_b, cmdline_b) = kernels.values()
@@ -124,17 +142,34 @@ class Workshop:
             command=self._command(
                 *("compare", image_a.resolve(), image_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
+                *(word for name in names for word in ("--workload", name)),
                 *("--calls", calls),
             ),
-            params={"title": "two kernels", "calls": calls, **_identity(setups)},
+            params={
+                "title": self._title("two kernels"),
+                "calls": calls,
+                **_identity(setups),
+            },
             temper_version=__version__,
         )
         return Planned(plan, setups)
 
     def _command(self, *words: object) -> str:
-        source = ["--source", self.source.resolve()] if self.source else []
-        all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name, *source]
+        all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
+        if self.setting:
+            all_words += ["--setting", self.setting]
+        if self.source:
+            all_words += ["--source", self.source.resolve()]
         return shlex.join(str(word) for word in all_words)
+
+    def _cmdline(self, cmdline: str) -> str:
+        """Add the setting to what a variant wants."""
+        added = self.arch.setting_cmdline(self.setting)
+        return " ".join(filter(None, (cmdline, added)))
+
+    def _title(self, title: str) -> str:
+        """Say the setting wherever a run is named."""
+        return f"{title}, with {self.setting}" if self.setting else title
 
     def _check_arch(self, feature: Feature) -> None:
         if self.arch.name not in feature.architectures:
@@ -148,6 +183,7 @@ class Workshop:
         feature: Feature,
         variant: Variant,
         job: tuple[str, ...],
+        cpus: int,
         *,
         exact: bool,
     ) -> Setup:
@@ -157,9 +193,10 @@ class Workshop:
             kernel_key=kernel.key,
             config_hash=kernel.config_hash,
             compiler=kernel.compiler,
-            cmdline=variant.cmdline,
+            cmdline=self._cmdline(variant.cmdline),
             cpu=variant.cpu,
             exact=exact,
+            cpus=cpus,
             job=job,
             files=(
                 *target_programs(self.arch, self.cache, self.progress),
@@ -195,7 +232,7 @@ class Workshop:
             titles={name: variant.title for name, variant in variants.items()},
             command=command,
             params={
-                "title": feature.title,
+                "title": self._title(feature.title),
                 "in_force": {n: variant.in_force for n, variant in variants.items()},
                 **params,
                 **_identity(setups),
@@ -221,6 +258,7 @@ def _identity(setups: Mapping[str, Setup]) -> dict[str, Any]:
                 "kernel": setup.kernel_key,
                 "cmdline": setup.cmdline,
                 "cpu": setup.cpu,
+                "cpus": setup.cpus,
                 "job": list(setup.job),
                 "files": {path.name: _sha256(path) for path in setup.files},
             }
@@ -251,11 +289,13 @@ def _price_job(feature: Feature, sized: list[Workload]) -> tuple[str, ...]:
     return (*lines, check)
 
 
-def _prove_job(feature: Feature) -> tuple[str, ...]:
+def _prove_job(feature: Feature, arch: str) -> tuple[str, ...]:
+    """Attack by every proof of the architecture, each program and size once."""
     check = f"run {feature.in_force.program}"
     lines = [f"module {source.stem}" for source in _modules(feature)] + [check]
-    for proof in feature.proofs.values():
-        lines += [f"run {proof.program} {proof.samples}", check]
+    attacks = dict.fromkeys(proof.line for proof in feature.proofs_on(arch).values())
+    for attack in attacks:
+        lines += [f"run {attack}", check]
     return tuple(lines)
 
 
@@ -275,6 +315,7 @@ def _file_setup(
         cmdline=cmdline,
         cpu="",
         exact=True,
+        cpus=PRICE_CPUS,
         job=(_SETTLE, *(workload.line for workload in sized)),
         files=programs,
     )
@@ -289,7 +330,7 @@ def _check_kernel(arch: Arch, image: Path) -> None:
         raise InputError(f"{image} cannot be read: {error.strerror}") from error
     if not any(head.startswith(word, offset) for offset, word in arch.magic):
         raise InputError(
-            f"{image} is not a kernel for {arch.name}", "give a bzImage or a vmlinux"
+            f"{image} is not a kernel for {arch.name}", f"give {arch.images}"
         )
 
 

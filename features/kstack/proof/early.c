@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: collects stack positions of programs that run before init does.
+ *
+ * The kernel itself starts this program, as its uevent helper, for each device that
+ * it finds (CONFIG_UEVENT_HELPER_PATH="/early"). From when the initramfs is unpacked,
+ * that is while device_initcall()s run, up to late_initcall() nobody else can.
+ *
+ * A helper counts only if LATER is still missing when it has drawn: a file in sysfs
+ * that a device_initcall() makes, so that no late_initcall() had begun.
+ *
+ * Usage: early CALLS, which prints what the helpers left, CALLS positions at most.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "probe.h"
+#include "record.h"
+#include "task.h"
+
+enum { HELPERS = 8, HELPER_CALLS = 64 };
+
+#define MODULE  "/kstack_probe.ko"
+#define TICKETS "/early.tickets"
+#define DRAWN   "/early.drawn"
+#define LATER   "/sys/devices/system/cpu/cpu0/topology"
+
+/* Init mounts it first of all, where all see it. */
+#define INIT_HAS_BEGUN "/proc/self"
+
+static bool exists(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+/* One write at the end of a file cannot be mixed with another; return where it ended. */
+static off_t append(const char *path, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	off_t end;
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		exit(1);
+	end = lseek(fd, 0, SEEK_CUR);
+	close(fd);
+	return end;
+}
+
+/* In a namespace of our own, so that init finds nothing mounted. */
+static void mount_own(const char *type, const char *where)
+{
+	mkdir(where, 0755);
+	if (mount(type, where, type, 0, NULL))
+		exit(1);
+}
+
+static void load_module(void)
+{
+	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+
+	/* Of several helpers one comes first. */
+	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
+		exit(1);
+	close(fd);
+}
+
+static int help(void)
+{
+	long positions[HELPER_CALLS];
+	int probe;
+
+	if (exists(INIT_HAS_BEGUN) || !exists(MODULE) || append(TICKETS, "", 1) > HELPERS)
+		return 0;
+	if (unshare(CLONE_NEWNS))
+		return 1;
+	mount_own("devtmpfs", "/dev");
+	mount_own("sysfs", "/sys");
+	load_module();
+	probe = probe_open();
+	for (size_t i = 0; i < HELPER_CALLS; i++)
+		positions[i] = probe_position(probe);
+	if (!exists(LATER))
+		append(DRAWN, positions, sizeof(positions));
+	return 0;
+}
+
+static int report(size_t most)
+{
+	static const long shape[] = { HELPER_CALLS };
+	long *positions = array(HELPERS * HELPER_CALLS);
+	FILE *drawn = fopen(DRAWN, "r");
+	size_t count = 0;
+
+	if (drawn)
+		count = fread(positions, sizeof(*positions), HELPERS * HELPER_CALLS, drawn);
+	count = count < most ? count : most / HELPER_CALLS * HELPER_CALLS;
+	if (!count) {
+		fputs("the kernel started no helper before its late_initcalls\n", stderr);
+		return UNSUPPORTED;
+	}
+	print_definition("early_shape", shape, 1);
+	print_samples("early_position", positions, count);
+	fclose(drawn);
+	free(positions);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	/* All uevents have one. */
+	return getenv("ACTION") ? help() : report(samples_wanted(argc, argv));
+}

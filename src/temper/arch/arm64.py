@@ -1,0 +1,30 @@
+"""arm64 on QEMU's virt."""
+
+from temper.arch.base import Arch
+
+ARM64 = Arch(
+    name="arm64",
+    kernel_arch="arm64",
+    image="arch/arm64/boot/Image",
+    magic=((0x38, b"ARM\x64"),),
+    images="an Image",
+    image_target="Image",
+    compiler="aarch64-linux-gnu-gcc",
+    target="aarch64",
+    libc="libc6-dev-arm64-cross",
+    qemu="qemu-system-aarch64",
+    machine=("-M", "virt,gic-version=3"),
+    # A counter of 1 GHz, or it would tick once in 16 instructions; and QEMU's own
+    # cipher for pointer authentication: the architecture's is slow to emulate.
+    cpu="max,pauth-impdef=on,cntfrq=1000000000",
+    cmdline="console=ttyAMA0 panic=-1",
+    # At a random address a kernel without E0PD unmaps itself in user mode.
+    exact_cmdline="nokaslr",
+    free_clock="the host's clock in nanoseconds, as QEMU passes it on (no icount)",
+    free_unit="ns",
+    # The machine's only serial port is the console.
+    channel="/dev/ttyS0",
+    channel_port=("-device", "pci-serial,chardev=records"),
+    calls_per_second=100_000,
+    settings={"pseudo-nmi": "irqchip.gicv3_pseudo_nmi=1"},
+)

@@ -1,0 +1,89 @@
+"""What judges are given and what they return."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from temper.catalog import Outcome
+
+Ints = NDArray[np.int64]
+Arrays = Mapping[str, Ints]
+"""Name of a record -> its values, in the order they came."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge found."""
+
+    outcome: Outcome
+    reasons: list[str]
+    """Sentences: why."""
+    figures: dict[str, float]
+    """The measures behind the reasons; docs/json.md explains each."""
+    bins: list[tuple[int, int]] = field(default_factory=list)
+    """[value, times], for the plot."""
+    pairs: list[tuple[int, int, int]] = field(default_factory=list)
+    """[value, the next value, times], for the plot."""
+
+
+def unsupported(reason: str) -> Verdict:
+    """Return the verdict on what cannot be judged."""
+    return Verdict(Outcome.UNSUPPORTED, [reason], {})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One test: how sure it is that something is wrong, and how wrong.
+
+    An attack landed only where both hold. With enough calls the smallest bias is
+    significant, and no attacker can live on it; with few calls a large one is luck.
+    """
+
+    sentence: str
+    """What is wrong, if it is."""
+    p: float
+    """Chance of what was seen, or worse, on a sound kernel."""
+    effect: float
+    """How large it is, in the unit of ``margin``."""
+    margin: float
+    """From which effect on it serves an attacker."""
+    tries: int = 1
+    """Of so many tests it is the best; each had its chance to be it by luck."""
+
+    def is_sure(self, level: float) -> bool:
+        """Return whether luck is out of the question."""
+        return self.p < level
+
+    def landed(self, level: float) -> bool:
+        """Return whether it is sure and large enough to serve an attacker."""
+        return self.is_sure(level) and self.effect >= self.margin
+
+
+def sentences(findings: list[Finding], level: float) -> tuple[list[str], list[str]]:
+    """Return what landed, and what is sure but too small to use.
+
+    ``level`` is the chance of a false alarm over all tests together: each has its
+    share of it (Bonferroni).
+    """
+    each = level / sum(found.tries for found in findings)
+    landed = [found.sentence for found in findings if found.landed(each)]
+    small = [
+        f"a bias too small to use: {found.sentence}"
+        for found in findings
+        if found.is_sure(each) and not found.landed(each)
+    ]
+    return landed, small
+
+
+def concluded(
+    landed: list[str],
+    small: list[str],
+    sound: str,
+    figures: dict[str, float],
+) -> Verdict:
+    """Return BLOCKED, for the reason ``sound``, if nothing landed."""
+    if landed:
+        return Verdict(Outcome.VULNERABLE, [*landed, *small], figures)
+    return Verdict(Outcome.BLOCKED, [sound, *small], figures)

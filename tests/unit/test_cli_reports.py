@@ -1,0 +1,58 @@
+"""Which stored runs ``temper report`` shows together."""
+
+from pathlib import Path
+
+import pytest
+from samples import price_run
+
+from temper.cli import _other_half
+from temper.report.models import PriceReport
+from temper.report.price import price_report
+from temper.run.facts import Kind, RunPlan
+from temper.store import Store
+
+
+@pytest.fixture
+def priced() -> PriceReport:
+    return price_report(price_run())
+
+
+@pytest.fixture
+def proof(priced: PriceReport) -> RunPlan:
+    """Plan the proof that goes with the price."""
+    return price_run().plan.model_copy(update={"kind": Kind.PROVE})
+
+
+def store_run(store: Store, plan: RunPlan) -> int:
+    number = store.create_run(plan)
+    store.finish(number)
+    return number
+
+
+def test_the_newest_proof_goes_with_a_price(
+    tmp_path: Path, priced: PriceReport, proof: RunPlan
+) -> None:
+    with Store.open(data=tmp_path) as store:
+        assert _other_half(store, priced) is None
+        store_run(store, proof)
+        newer = store_run(store, proof)
+        store_run(store, price_run().plan)
+        store.create_run(proof)
+        assert _other_half(store, priced) == newer
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"arch": "arm64"},
+        {"feature": "kpkeys"},
+        {"params": {"title": "Kernel stack offset randomisation, with pseudo-nmi"}},
+    ],
+)
+def test_a_proof_of_something_else_does_not(
+    tmp_path: Path, priced: PriceReport, proof: RunPlan, change: dict[str, object]
+) -> None:
+    with Store.open(data=tmp_path) as store:
+        older = store_run(store, proof)
+        store_run(store, proof.model_copy(update=change))
+        assert _other_half(store, priced) == older

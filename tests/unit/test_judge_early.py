@@ -1,0 +1,84 @@
+"""Programs that the kernel starts before late_initcall."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from generators import DEFINITION, Ints, positions
+
+from temper.catalog import Outcome
+from temper.stats.judges import Verdict, judge_named
+
+HELPERS, N = 8, 32
+
+
+def judge(table: Ints) -> Verdict:
+    return judge_named("early")(
+        {"early_position": positions(table.ravel())},
+        {**DEFINITION, "early_shape": np.array([table.shape[1]])},
+        level=1e-6,
+    )
+
+
+def sound(seed: int = 1) -> Ints:
+    return np.random.default_rng(seed).integers(0, 64, (HELPERS, N))
+
+
+def one_constant() -> Ints:
+    table = sound()
+    table[3] = 5
+    return table
+
+
+def two_alike() -> Ints:
+    table = sound()
+    table[6] = table[2]
+    return table
+
+
+def first_call_alike() -> Ints:
+    table = sound()
+    table[:, 0] = 0
+    return table
+
+
+FAULTS = {
+    "one helper had 1 distinct positions in 32 calls": one_constant(),
+    "1 pairs of helpers had the same 32 positions in a row": two_alike(),
+    "the first calls of 8 helpers had 1 distinct positions": first_call_alike(),
+    "256 calls had 16 distinct positions": sound() % 16,
+}
+
+
+@pytest.mark.parametrize("reason", FAULTS)
+def test_each_fault_is_noticed(reason: str) -> None:
+    verdict = judge(FAULTS[reason])
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert any(why.startswith(reason) for why in verdict.reasons), verdict.reasons
+
+
+def test_no_offset_at_all_is_vulnerable() -> None:
+    assert judge(np.zeros((HELPERS, N), dtype=int)).outcome is Outcome.VULNERABLE
+
+
+def test_random_positions_are_blocked() -> None:
+    for seed in range(300):
+        assert judge(sound(seed)).outcome is Outcome.BLOCKED
+
+
+def test_no_helper_is_unsupported() -> None:
+    verdict = judge_named("early")({}, DEFINITION, level=1e-6)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == ["no helper ran before late_initcall"]
+
+
+def test_too_few_positions_are_unsupported() -> None:
+    assert judge(sound()[:, :4]).outcome is Outcome.UNSUPPORTED
+
+
+def test_every_figure_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    table = text.partition("Figures of the judge `early`")[2].partition("\nFigures")[0]
+    found = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert found == list(judge(sound()).figures)
