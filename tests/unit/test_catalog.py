@@ -213,15 +213,15 @@ SABOTAGES = {
         'in_force = false\nexpect = { overwrite = "VULNERABLE", replay = "BLOCKED" }',
         "control 'off' must expect VULNERABLE",
     ),
-    "expectation without a proof": (
+    "hardened without an expectation": (
         'expect = "BLOCKED"',
         'expect = { overwrite = "BLOCKED" }',
-        "expect of 'on' says nothing of the proof 'replay'",
+        "hardened 'on' must expect BLOCKED",
     ),
     "expectation of no proof": (
         'expect = "BLOCKED"',
         'expect = { overwrite = "BLOCKED", replay = "BLOCKED", raid = "BLOCKED" }',
-        "expect of 'on' names what is no proof: 'raid'",
+        "expect of 'on' names no proof: 'raid'",
     ),
     "unknown outcome of a proof": (
         'expect = "BLOCKED"',

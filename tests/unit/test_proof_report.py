@@ -328,6 +328,17 @@ def test_a_variant_to_compare_with_proves_nothing_but_is_expected_of() -> None:
     assert not found.as_expected
 
 
+def test_where_nothing_is_expected_any_outcome_will_do() -> None:
+    silent = two_proofs(old={"prediction": B})
+    for drawn, outcome in ((RANDOM, B), (CONSTANT, V)):
+        found = report(three_boots(old=drawn), silent)
+        assert found.evidence["old"]["longer"].outcome is outcome
+        assert found.evidence["old"]["longer"].expected is None
+        assert found.as_expected
+    # What is expected still counts.
+    assert not report(three_boots(), two_proofs(old={"prediction": V})).as_expected
+
+
 def test_one_program_that_cannot_run_does_not_spoil_the_other_proof() -> None:
     boots = three_boots(off=second_attack([], status=77))
     found = report(boots, two_proofs(off=split(V, U), old=split(B, V)))

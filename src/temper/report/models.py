@@ -146,7 +146,8 @@ class ProofEvidence(_Report):
     """What one proof found on one variant."""
 
     outcome: Outcome
-    expected: Outcome
+    expected: Outcome | None
+    """None: any outcome will do."""
     reasons: list[str]
     """Sentences: why the outcome is what it is."""
     figures: dict[str, float]
@@ -157,6 +158,11 @@ class ProofEvidence(_Report):
     """[bytes below the highest position seen, calls], for the plot."""
     pairs: list[tuple[int, int, int]] = Field(default_factory=list)
     """[bytes below in one call, in the next call, times], for the plot."""
+
+    @property
+    def surprising(self) -> bool:
+        """Whether another outcome was expected."""
+        return self.expected is not None and self.outcome is not self.expected
 
 
 class ProofReport(_Report):

@@ -68,7 +68,7 @@ def _as_expected(
     evidence: Mapping[str, Mapping[str, ProofEvidence]], variant: str
 ) -> bool:
     return variant in evidence and all(
-        found.outcome is found.expected for found in evidence[variant].values()
+        not found.surprising for found in evidence[variant].values()
     )
 
 
@@ -83,7 +83,9 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
     return next(outcome for outcome in order if outcome in found)
 
 
-def _evidence(boot: StoredBoot, proof: Proof, expected: Outcome) -> ProofEvidence:
+def _evidence(
+    boot: StoredBoot, proof: Proof, expected: Outcome | None
+) -> ProofEvidence:
     why = _cannot_judge(boot, proof)
     if why:
         return ProofEvidence(

@@ -94,7 +94,7 @@ def outcome_grids(report: ProofReport) -> list[Grid]:
 def _outcome_grid(report: ProofReport, proofs: Sequence[str]) -> Grid:
     def cell(variant: str, proof: str) -> str:
         found = report.evidence[variant][proof]
-        return found.outcome + ("" if found.outcome is found.expected else " !")
+        return found.outcome + (" !" if found.surprising else "")
 
     rows = [
         [_short(variant, _VARIANT), *(cell(variant, proof) for proof in proofs)]

@@ -228,7 +228,7 @@ def verdict(report: ProofReport) -> str:
         f"{variant} is {found.outcome}{_by(report, proof)}, "
         f"{found.expected} was expected"
         for variant, proof, found in _all_evidence(report)
-        if found.outcome is not found.expected
+        if found.surprising
     ]
     if not report.proven:
         return f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}."
@@ -292,7 +292,7 @@ def _doubts(report: ProofReport) -> list[str]:
     doubts += [
         _doubt(report, variant, proof, found)
         for variant, proof, found in _all_evidence(report)
-        if variant in decisive and found.outcome is not found.expected
+        if variant in decisive and found.surprising
     ]
     for variant, checks in report.in_force.items():
         if variant not in report.sabotages and objection(checks):
@@ -314,9 +314,7 @@ OUTCOMES_NOTE = "!: not what was expected."
 
 def surprised(report: ProofReport) -> bool:
     """Return whether any outcome is not the expected one."""
-    return any(
-        found.outcome is not found.expected for *_, found in _all_evidence(report)
-    )
+    return any(found.surprising for *_, found in _all_evidence(report))
 
 
 def attack_lines(report: ProofReport, proof: str) -> list[str]:
