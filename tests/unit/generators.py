@@ -41,7 +41,7 @@ def lfsr113(seed: int = 1) -> Iterator[int]:
 
 @dataclass
 class Folded:
-    """Multiply by a key and fold: a state of each task, a key of the CPU."""
+    """Multiply by a key, fold, xor the key: a state of each task, a key of the CPU."""
 
     key: int
     state: int
@@ -49,7 +49,7 @@ class Folded:
     def draw(self) -> int:
         """Return the next offset."""
         product = self.state * self.key
-        self.state = (product ^ product >> 64) & (1 << 64) - 1
+        self.state = (product ^ product >> 64 ^ self.key) & (1 << 64) - 1
         return self.state >> 4 & 63
 
 
