@@ -44,6 +44,14 @@ static inline void marker_end(void)
 	__asm__ volatile("mov x11, x11" : : : "memory");
 }
 
+/* Both halves of a product, xored. */
+static inline uint64_t mul_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 static inline bool aes_supported(void)
 {
 	return getauxval(AT_HWCAP) & HWCAP_AES;
