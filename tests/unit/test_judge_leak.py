@@ -13,10 +13,10 @@ CALLS, LASTING = 10_000, 100
 LIFETIME = 20
 
 
-def judge(served: float, other: float = 0, rate: float = 1) -> Verdict:
+def judge(served: float, other: float = 0, rate: float = 1, jiffy: int = 1) -> Verdict:
     """Judge a leak that serves so many milliseconds, and so many on another CPU."""
     random = np.random.default_rng(1)
-    ms = np.sort(random.integers(0, LASTING, CALLS))
+    ms = np.sort(random.integers(0, LASTING, CALLS)) // jiffy * jiffy
     by_luck = random.random((2, CALLS)) < 1 / 64
 
     def hits(which: int, until: float) -> Ints:
@@ -42,6 +42,12 @@ def test_a_key_that_is_drawn_anew_ends_it() -> None:
     assert verdict.outcome is Outcome.BLOCKED
     assert verdict.figures["served_ms"] == 9
     assert "serves for 9 ms" in verdict.reasons[0]
+
+
+def test_time_in_jiffies_is_rounded_against_the_kernel() -> None:
+    verdict = judge(served=9, jiffy=10)
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures["served_ms"] == 10
 
 
 def test_a_key_that_is_never_drawn_anew_is_vulnerable() -> None:

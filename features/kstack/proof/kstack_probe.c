@@ -6,12 +6,14 @@
  * The answer is the return value, so that asking costs a system call and nothing
  * else; but for the state of the generator, which is too long for one.
  */
+#include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/randomize_kstack.h>
 #include <linux/sched/task_stack.h>
+#include <linux/timer.h>
 #include <linux/uaccess.h>
 
 #include "kstack_probe.h"
@@ -46,7 +48,7 @@ static long largest_offset(void)
 #ifdef KSTACK_GENERATOR_LFSR
 static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
 {
-	const struct rnd_state *rnd = this_cpu_ptr(symbol);
+	const struct rnd_state *rnd = per_cpu_ptr(symbol, state->cpu);
 
 	if (!symbol)
 		return -EINVAL;
@@ -67,7 +69,7 @@ static int read_generator(struct kstack_probe_state *state, void __percpu *symbo
 #else
 static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
 {
-	const unsigned long *key = this_cpu_ptr(symbol);
+	const unsigned long *key = per_cpu_ptr(symbol, state->cpu);
 
 	if (!symbol)
 		return -EINVAL;
@@ -85,10 +87,9 @@ static long generator_state(struct kstack_probe_state __user *user)
 
 	if (copy_from_user(&state, user, sizeof(state)))
 		return -EFAULT;
-	preempt_disable();
-	state.cpu = smp_processor_id();
+	if (state.cpu >= nr_cpu_ids || !cpu_possible(state.cpu))
+		return -EINVAL;
 	error = read_generator(&state, (void __percpu __force *)(unsigned long)state.symbol);
-	preempt_enable();
 	if (error)
 		return error;
 	return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;
@@ -110,6 +111,47 @@ static long generator_state(struct kstack_probe_state __user *user)
 }
 #endif
 
+/*
+ * Time as the timers of a CPU have it: one of a jiffy counts how often it was served.
+ * Runs only while asked for, as it would be part of what calls cost.
+ */
+static DEFINE_PER_CPU(struct timer_list, clock_timer);
+static DEFINE_PER_CPU(unsigned long, clock_jiffies);
+
+static void serve_clock(struct timer_list *timer)
+{
+	this_cpu_inc(clock_jiffies);
+	mod_timer(timer, jiffies + 1);
+}
+
+static long start_clock(void)
+{
+	int cpu = get_cpu();
+	struct timer_list *timer = per_cpu_ptr(&clock_timer, cpu);
+
+	if (!timer_pending(timer)) {
+		timer->expires = jiffies + 1;
+		add_timer_on(timer, cpu);
+	}
+	put_cpu();
+	return 0;
+}
+
+static long timed_position(__u32 __user *ms)
+{
+	if (put_user(jiffies_to_msecs(raw_cpu_read(clock_jiffies)), ms))
+		return -EFAULT;
+	return stack_position();
+}
+
+static int kstack_probe_release(struct inode *inode, struct file *file)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) timer_delete_sync(per_cpu_ptr(&clock_timer, cpu));
+	return 0;
+}
+
 static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -121,6 +163,10 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return largest_offset();
 	case KSTACK_PROBE_STATE:
 		return generator_state((struct kstack_probe_state __user *)arg);
+	case KSTACK_PROBE_START_CLOCK:
+		return start_clock();
+	case KSTACK_PROBE_TIMED_POSITION:
+		return timed_position((__u32 __user *)arg);
 	default:
 		return -ENOTTY;
 	}
@@ -129,6 +175,7 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 static const struct file_operations kstack_probe_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = kstack_probe_ioctl,
+	.release = kstack_probe_release,
 };
 
 static struct miscdevice kstack_probe = {
@@ -137,7 +184,23 @@ static struct miscdevice kstack_probe = {
 	.fops = &kstack_probe_fops,
 	.mode = 0600,
 };
-module_misc_device(kstack_probe);
+
+static int __init kstack_probe_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		timer_setup(per_cpu_ptr(&clock_timer, cpu), serve_clock, TIMER_PINNED);
+	return misc_register(&kstack_probe);
+}
+module_init(kstack_probe_init);
+
+/* No file is open, so no clock runs. */
+static void __exit kstack_probe_exit(void)
+{
+	misc_deregister(&kstack_probe);
+}
+module_exit(kstack_probe_exit);
 
 MODULE_DESCRIPTION("Where on the kernel stack a system call runs");
 MODULE_LICENSE("GPL");

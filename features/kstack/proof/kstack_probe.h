@@ -17,20 +17,20 @@ enum kstack_generator {
 };
 
 /*
- * All that decides the offsets to come, but for what is drawn anew, as it is within
- * the call that asks.
+ * All that decides the offsets to come of the calling task on a CPU, but for what is
+ * drawn anew, as it is within the call that asks.
  *
  * @symbol: in: the address /proc/kallsyms has for the generator's per-CPU variable
  *          (LFSR: kstack_rnd_state, TEMPER: kstack_key), which no module can link to
+ * @cpu: in: the CPU
  * @generator: enum kstack_generator
- * @cpu: which CPU it was
  * @task_state: the calling task's part
  * @cpu_state: the CPU's part; LFSR: the four words of struct rnd_state
  */
 struct kstack_probe_state {
 	__u64 symbol;
-	__u32 generator;
 	__u32 cpu;
+	__u32 generator;
 	__u64 task_state;
 	__u64 cpu_state[4];
 };
@@ -39,5 +39,9 @@ struct kstack_probe_state {
 #define KSTACK_PROBE_DISPLACEMENT   _IO('K', 1)
 #define KSTACK_PROBE_LARGEST_OFFSET _IO('K', 2)
 #define KSTACK_PROBE_STATE          _IOWR('K', 3, struct kstack_probe_state)
+/* Until the file is closed, the timers of this CPU are a clock. */
+#define KSTACK_PROBE_START_CLOCK _IO('K', 4)
+/* The position; and in milliseconds, to a jiffy, what the clock says. */
+#define KSTACK_PROBE_TIMED_POSITION _IOR('K', 5, __u32)
 
 #endif

@@ -3,19 +3,18 @@
  * Description: reads the state of the kernel's generator once, as by a leak of kernel
  * memory, and says from it where the next system calls will run.
  *
- * That is done ROUNDS times, each on its own. In each there are two tasks on two CPUs,
- * both for LASTING_MS: the attacker on CPU 0, whose state and
- * whose CPU's state was read; and another on CPU 1, of whom only the task's own state
- * was read, and that is used with the state of CPU 0.
+ * That is done ROUNDS times on CPU 0, and as often on CPU 1 with the state of CPU 0: the
+ * task's own part of it is right, the CPU's is another's.
  *
- * Between two draws no system call is made: time is taken from the CPU's counter.
+ * Between two draws no system call is made: when the next one is due, the CPU's counter
+ * says. How long the state was read ago, the timers of the task's CPU say: on a busy host
+ * a CPU is away for a while, and what it does by the clock comes late with it.
  *
- * Usage: leak CALLS (of each task)
+ * Usage: leak CALLS (on each CPU)
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -26,13 +25,26 @@
 #include "task.h"
 
 enum {
+	CPUS = 2,
 	ROUNDS = 8,
 	LASTING_MS = 100,
+	/* Beyond what the judge takes for the life of a state. */
+	LATE_MS = 40,
 	CALIBRATION_CALLS = 4096,
 	CALIBRATION_MS = 50,
-	MEETINGS = 1000,
 	OFFSET_MASK = 0x3f0,
 };
+
+static long timed_position(int probe, uint32_t *ms)
+{
+	return probe_checked(ioctl(probe, KSTACK_PROBE_TIMED_POSITION, ms));
+}
+
+static void start_clock(int probe)
+{
+	if (ioctl(probe, KSTACK_PROBE_START_CLOCK))
+		fail("clock of the CPU");
+}
 
 /* The position without any offset, and whether there are offsets at all. */
 struct base {
@@ -43,9 +55,10 @@ struct base {
 static struct base learn_base(int probe)
 {
 	long least = PROBE_MAX_POSITION, most = 0;
+	uint32_t ms;
 
 	for (size_t i = 0; i < CALIBRATION_CALLS; i++) {
-		long position = probe_position(probe);
+		long position = timed_position(probe, &ms);
 
 		least = position < least ? position : least;
 		most = position > most ? position : most;
@@ -90,7 +103,7 @@ static uint64_t find_symbol(void)
 
 static struct kstack_probe_state read_state(int probe, uint64_t symbol)
 {
-	struct kstack_probe_state state = { .symbol = symbol };
+	struct kstack_probe_state state = { .symbol = symbol, .cpu = 0 };
 
 	if (ioctl(probe, KSTACK_PROBE_STATE, &state)) {
 		perror("state of the generator");
@@ -101,9 +114,10 @@ static struct kstack_probe_state read_state(int probe, uint64_t symbol)
 
 static uint64_t step_temper(struct kstack_probe_state *s)
 {
-	unsigned __int128 product = (unsigned __int128)s->task_state * s->cpu_state[0];
+	uint64_t key = s->cpu_state[0];
+	unsigned __int128 product = (unsigned __int128)s->task_state * key;
 
-	s->task_state = (uint64_t)product ^ (uint64_t)(product >> 64);
+	s->task_state = (uint64_t)product ^ (uint64_t)(product >> 64) ^ key;
 	return s->task_state;
 }
 
@@ -138,9 +152,13 @@ static uint64_t step(struct kstack_probe_state *s)
 	}
 }
 
-/* What a task drew, how long after the state was read, and which were foretold. */
+/*
+ * What a task drew, as the how manieth, how long after the state was read; and which
+ * were foretold.
+ */
 struct drawn {
 	long *positions;
+	long *numbers;
 	long *ms;
 	long *hits;
 	size_t count;
@@ -149,9 +167,10 @@ struct drawn {
 static struct drawn drawn_create(size_t count)
 {
 	return (struct drawn){
-		.positions = shared_array(count),
-		.ms = shared_array(count),
-		.hits = shared_array(count),
+		.positions = array(count),
+		.numbers = array(count),
+		.ms = array(count),
+		.hits = array(count),
 		.count = count,
 	};
 }
@@ -162,138 +181,85 @@ static struct drawn drawn_in_round(const struct drawn *all, size_t number)
 
 	return (struct drawn){
 		.positions = all->positions + first,
+		.numbers = all->numbers + first,
 		.ms = all->ms + first,
 		.hits = all->hits + first,
 		.count = each,
 	};
 }
 
-/* Evenly over the time, so that each millisecond has its share. */
-static void draw(int probe, struct drawn *d, uint64_t begin, uint64_t per_ms)
+/*
+ * Evenly over the time. Should the CPU's timers come late, draw on, and keep nothing of
+ * it, before the second half: that is to be drawn when LATE_MS are over by their clock.
+ */
+static void draw(int probe, struct drawn *d, uint64_t per_ms)
 {
-	for (size_t i = 0; i < d->count; i++) {
-		uint64_t due = LASTING_MS * per_ms * i / d->count, now;
+	uint64_t pace = LASTING_MS * per_ms / d->count, begin = counter();
+	uint32_t first = 0, ms;
+	size_t kept = 0;
 
-		do
-			now = counter() - begin;
-		while (now < due);
-		d->positions[i] = probe_position(probe);
-		d->ms[i] = (long)(now / per_ms);
+	for (long number = 0; kept < d->count; number++) {
+		long position;
+
+		while (counter() - begin < pace * (uint64_t)number)
+			;
+		position = timed_position(probe, &ms);
+		first = number ? first : ms;
+		if (kept == d->count / 2 && ms - first < LATE_MS)
+			continue;
+		d->positions[kept] = position;
+		d->numbers[kept] = number;
+		d->ms[kept++] = ms - first;
 	}
 }
 
 static void find_hits(const struct drawn *d, struct kstack_probe_state state, struct base base)
 {
+	uint64_t next = 0;
+	long drawn = 0;
+
 	for (size_t i = 0; i < d->count; i++) {
-		long offset = base.moves ? (long)(step(&state) & OFFSET_MASK) : 0;
-
-		d->hits[i] = d->positions[i] == base.position + offset;
+		for (; drawn <= d->numbers[i]; drawn++)
+			next = step(&state);
+		d->hits[i] = d->positions[i] ==
+			     base.position + (base.moves ? (long)(next & OFFSET_MASK) : 0);
 	}
 }
 
-/*
- * What the two tasks tell each other without a system call. The attacker asks by
- * number; the other answers with his state and the number, until both may draw.
- */
-struct meeting {
-	atomic_long asked;
-	atomic_long answered;
-	atomic_bool agreed;
-	uint64_t begin;
-	struct kstack_probe_state state;
-};
-
-static void be_other(int probe, uint64_t symbol, struct meeting *m, struct drawn *d,
-		     uint64_t per_ms)
-{
-	stay_on_cpu(1);
-	/* Or each page costs a fault when the first milliseconds count. */
-	memset(d->positions, 0, d->count * sizeof(*d->positions));
-	memset(d->ms, 0, d->count * sizeof(*d->ms));
-	while (!atomic_load(&m->agreed)) {
-		long asked = atomic_load(&m->asked);
-
-		if (asked == atomic_load(&m->answered))
-			continue;
-		m->state = read_state(probe, symbol);
-		atomic_store(&m->answered, asked);
-	}
-	draw(probe, d, m->begin, per_ms);
-	exit(0);
-}
-
-/*
- * Both states are to be read within a millisecond: a CPU that is itself a task of a
- * busy host may be away for longer than what is learned there lasts.
- */
-static struct kstack_probe_state meet(int probe, uint64_t symbol, pid_t task, struct meeting *m,
-				      uint64_t per_ms)
+/* Draw on @cpu, with the state of CPU 0. */
+static void play_round(int probe, uint64_t symbol, size_t cpu, struct base base, uint64_t per_ms,
+		       struct drawn d)
 {
 	struct kstack_probe_state state;
 
-	for (long number = 1; number <= MEETINGS; number++) {
-		state = read_state(probe, symbol);
-		m->begin = counter();
-		atomic_store(&m->asked, number);
-		while (atomic_load(&m->answered) != number)
-			if (counter() - m->begin > per_ms && waitpid(task, NULL, WNOHANG))
-				fail("the other task");
-		if (counter() - m->begin > per_ms)
-			continue;
-		atomic_store(&m->agreed, true);
-		return state;
-	}
-	fputs("the CPUs were never both there for a millisecond\n", stderr);
-	exit(UNSUPPORTED);
-}
-
-/* The other task's own state, with the CPU's of the attacker. */
-static struct kstack_probe_state mixed(const struct kstack_probe_state *other,
-				       const struct kstack_probe_state *attacker)
-{
-	struct kstack_probe_state state = *attacker;
-
-	state.task_state = other->task_state;
-	return state;
-}
-
-static void play_round(int probe, uint64_t symbol, struct base base, uint64_t per_ms,
-		       struct drawn mine, struct drawn others)
-{
-	struct meeting *m = shared(sizeof(*m));
-	struct kstack_probe_state state, other;
-	pid_t task = start_task();
-
-	if (task == 0)
-		be_other(probe, symbol, m, &others, per_ms);
-	state = meet(probe, symbol, task, m, per_ms);
-	draw(probe, &mine, m->begin, per_ms);
-	wait_for(task);
-
-	other = mixed(&m->state, &state);
-	find_hits(&mine, state, base);
-	find_hits(&others, other, base);
-	munmap(m, sizeof(*m));
+	stay_on_cpu(cpu);
+	state = read_state(probe, symbol);
+	draw(probe, &d, per_ms);
+	find_hits(&d, state, base);
 }
 
 int main(int argc, char **argv)
 {
 	size_t calls = samples_wanted(argc, argv) / ROUNDS * ROUNDS;
-	struct drawn mine = drawn_create(calls), others = drawn_create(calls);
+	struct drawn drawn[CPUS];
 	uint64_t symbol = find_symbol(), per_ms;
 	int probe = probe_open();
 	struct base base;
 
-	need_cpus(2);
-	stay_on_cpu(0);
+	need_cpus(CPUS);
+	for (size_t cpu = 0; cpu < CPUS; cpu++) {
+		stay_on_cpu(cpu);
+		start_clock(probe);
+		drawn[cpu] = drawn_create(calls);
+	}
 	per_ms = counts_per_ms();
 	base = learn_base(probe);
-	for (size_t i = 0; i < ROUNDS; i++)
-		play_round(probe, symbol, base, per_ms, drawn_in_round(&mine, i),
-			   drawn_in_round(&others, i));
-	print_samples("leak_hit", mine.hits, calls);
-	print_samples("leak_ms", mine.ms, calls);
-	print_samples("other_hit", others.hits, calls);
-	print_samples("other_ms", others.ms, calls);
+	for (size_t i = 0; i < ROUNDS * CPUS; i++)
+		play_round(probe, symbol, i % CPUS, base, per_ms,
+			   drawn_in_round(&drawn[i % CPUS], i / CPUS));
+	print_samples("leak_hit", drawn[0].hits, calls);
+	print_samples("leak_ms", drawn[0].ms, calls);
+	print_samples("other_hit", drawn[1].hits, calls);
+	print_samples("other_ms", drawn[1].ms, calls);
 	return 0;
 }

@@ -24,15 +24,18 @@ static inline int probe_open(void)
 	return probe;
 }
 
-static inline long probe_position(int probe)
+static inline long probe_checked(long position)
 {
-	long position = ioctl(probe, KSTACK_PROBE_POSITION);
-
 	if (position < 0 || position >= PROBE_MAX_POSITION) {
 		perror("stack position");
 		exit(1);
 	}
 	return position;
+}
+
+static inline long probe_position(int probe)
+{
+	return probe_checked(ioctl(probe, KSTACK_PROBE_POSITION));
 }
 
 #endif

@@ -28,8 +28,9 @@ def leak(
     """Judge how long an attacker lives on having read the whole state once.
 
     ``samples["leak_hit"]`` is 1 for each call that he predicted from it, otherwise
-    0; ``samples["leak_ms"]`` the milliseconds since he read it. ``other_hit`` and
-    ``other_ms`` are of a task on another CPU, predicted with the first CPU's state.
+    0; ``samples["leak_ms"]`` the milliseconds since he read it, as the timers of the
+    CPU have them: in steps of a jiffy. ``other_hit`` and ``other_ms`` are of a task on
+    another CPU, predicted with the first CPU's state.
 
     VULNERABLE if he does better than chance by ``margin`` after ``lifetime_ms``, or
     at any time on the other CPU, significantly at ``level``. UNSUPPORTED if he does
@@ -79,8 +80,9 @@ def leak(
         level,
     )
     sound = (
-        f"the state that was read serves for {figures['served_ms']:g} ms and predicts "
-        f"{percent(figures['before_rate'])} of calls before {lifetime_ms:g} ms, then "
+        f"the state that was read serves for {figures['served_ms']:g} ms at most and "
+        f"predicts {percent(figures['before_rate'])} of calls before "
+        f"{lifetime_ms:g} ms, then "
         f"{percent(figures['after_rate'])}, and never another CPU's "
         f"(chance: {percent(chance)})"
     )
@@ -99,12 +101,13 @@ def _finding(figures: dict[str, float], span: str, when: str, margin: float) -> 
 
 
 def _served(hit: Ints, ms: Ints, chance: float, level: float) -> float:
-    """Return until when, in whole milliseconds, he did better than chance."""
-    calls = np.bincount(ms)
-    hits = np.bincount(ms, weights=hit).astype(np.int64)
+    """Return until when, in milliseconds, he did better than chance."""
+    moments = np.unique(ms)
+    step = np.diff(moments).min()
     better = [
-        moment + 1
-        for moment, (right, tries) in enumerate(zip(hits, calls, strict=True))
-        if luck(int(right), int(tries), chance) < level / len(calls)
+        moment + step
+        for moment in moments
+        if luck(int(hit[ms == moment].sum()), int((ms == moment).sum()), chance)
+        < level / len(moments)
     ]
     return float(max(better, default=0))

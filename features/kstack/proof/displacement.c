@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: tells where the kernel's own definition of the offset moves the stack
+ * for each value that can be drawn. It is what positions are judged against.
+ *
+ * Usage: displacement
+ */
+#include "probe.h"
+#include "record.h"
+
+int main(void)
+{
+	int probe = probe_open();
+	long largest = ioctl(probe, KSTACK_PROBE_LARGEST_OFFSET);
+	long *displacements, values = 1;
+
+	if (largest < 0) {
+		perror("a kernel without RANDOMIZE_KSTACK_OFFSET");
+		exit(77);
+	}
+	/* Low bits that the mask drops count too: all values are as likely. */
+	while (values <= largest)
+		values *= 2;
+	displacements = array((size_t)values);
+	for (long drawn = 0; drawn < values; drawn++)
+		displacements[drawn] = ioctl(probe, KSTACK_PROBE_DISPLACEMENT, drawn);
+	print_definition("displacement", displacements, (size_t)values);
+	free(displacements);
+	return 0;
+}
