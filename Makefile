@@ -18,11 +18,14 @@ help: ## Say what can be made (default)
 setup: ## Install what is missing, with apt-get and uv
 	@scripts/setup $(SETUP)
 
-demo: setup ## Prove and price kstack on Linux 6.12, write report.html
-	$(RUN) temper prove kstack
-	$(RUN) temper price kstack
+demo: setup ## Prove and price stock kstack on Linux 6.12, write report.html
+	$(RUN) temper prove kstack --variants off,stock --proofs prediction
+	$(RUN) temper price kstack --variants off,stock
 	$(RUN) temper report --html report.html
 	@echo "The report: $(CURDIR)/report.html"
+	@echo "All variants and all proofs, which build 3 more kernels and take a while:"
+	@echo "  $(RUN) temper prove kstack"
+	@echo "  $(RUN) temper price kstack"
 
 # Prerequisites see this too: their setup installs what the tests need.
 check integration: SETUP = check

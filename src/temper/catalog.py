@@ -5,10 +5,10 @@ complete and says where it is not.
 """
 
 import tomllib
-from collections.abc import Set
+from collections.abc import Collection, Set
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,6 +16,8 @@ from temper.errors import InputError
 from temper.paths import REPOSITORY
 
 FEATURES = REPOSITORY / "features"
+
+_Kind = TypeVar("_Kind")
 
 
 class Outcome(StrEnum):
@@ -65,9 +67,18 @@ class TargetProgram(_Strict):
     module: str = ""
     """``proof/<module>.c``: the kernel module it needs, if any."""
 
+    @property
+    def line(self) -> str:
+        """What the job says to run it."""
+        return self.program
+
 
 class InForceCheck(TargetProgram):
     """Finds out by behaviour whether the mitigation is on."""
+
+
+class Definition(TargetProgram):
+    """Tells what the kernel's own definitions allow, for all judges."""
 
 
 class Proof(TargetProgram):
@@ -81,6 +92,8 @@ class Proof(TargetProgram):
     """What the judge is told, as keyword arguments."""
     architectures: tuple[str, ...] = ()
     """Where this attack makes sense; empty: wherever the feature is."""
+    cmdline: str = ""
+    """Kernel parameters that its boots need, on top of a variant's."""
 
     @property
     def line(self) -> str:
@@ -102,9 +115,11 @@ class Feature(_Strict):
     baseline: str
     control: str
     hardened: tuple[str, ...] = Field(min_length=1)
-    """The variants that every proof must find BLOCKED."""
+    """The variants that every proof must find BLOCKED; maybe none of a part."""
     workloads: tuple[str, ...] = Field(min_length=1)
     in_force: InForceCheck
+    definition: Definition | None = None
+    """What attacks are judged against, if the kernel defines it."""
     proofs: dict[str, Proof] = Field(min_length=1)
     variants: dict[str, Variant] = Field(min_length=2)
     sabotages: dict[str, Variant] = Field(default_factory=dict)
@@ -165,10 +180,41 @@ class Feature(_Strict):
             if arch in (proof.architectures or self.architectures)
         }
 
+    def only(self, variants: Collection[str], proofs: Collection[str]) -> Self:
+        """Return the part with these variants, sabotages among them, and proofs.
+
+        Raises InputError for a name that is not the feature's. What must hold of the
+        part is of the hardened variants what is in it; where none is, the variants
+        that all of ``proofs`` are expected to find BLOCKED.
+        """
+        check_known("variant", variants, self.all_variants)
+        check_known("proof", proofs, self.proofs)
+        part = self.model_copy(
+            update={
+                "variants": _among(self.variants, variants),
+                "sabotages": _among(self.sabotages, variants),
+                "proofs": _among(self.proofs, proofs),
+            }
+        )
+        hardened = tuple(name for name in self.hardened if name in part.variants)
+        return part.model_copy(update={"hardened": hardened or part._holding()})
+
+    def _holding(self) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name in self.variants
+            if self._all_expected(name) == {Outcome.BLOCKED}
+        )
+
     @property
     def target_programs(self) -> tuple[TargetProgram, ...]:
-        """The in-force check and the attacks."""
-        return (self.in_force, *self.proofs.values())
+        """The in-force check, the attacks and what they are judged against."""
+        return (self.in_force, *self.definitions, *self.proofs.values())
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The program that proofs need to be judged, if there are any."""
+        return (self.definition,) if self.definition and self.proofs else ()
 
     @property
     def all_variants(self) -> dict[str, Variant]:
@@ -179,6 +225,17 @@ class Feature(_Strict):
         """Return the patch files of ``variant``, in the order they apply."""
         folders = (self.folder / name for name in variant.patches)
         return tuple(p for folder in folders for p in sorted(folder.glob("*.patch")))
+
+
+def check_known(what: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise InputError for the first of ``names`` that is none of ``known``."""
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown {what} '{name}'", f"known: {', '.join(known)}")
+
+
+def _among(table: dict[str, _Kind], names: Collection[str]) -> dict[str, _Kind]:
+    return {name: each for name, each in table.items() if name in names}
 
 
 def _check_names(variant: str, given: Set[str], known: Set[str]) -> None:

@@ -2,7 +2,7 @@
 
 import json as json_module
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from rich.console import Console
 
 from temper import catalog
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
-from temper.catalog import Variant, feature_named
+from temper.catalog import feature_named
 from temper.doctor import examine
 from temper.errors import InputError, TemperError
 from temper.kernel import Cache, find_source
@@ -68,9 +68,32 @@ def _complete_setting(begun: str) -> list[str]:
     return sorted(name for name in names if name.startswith(begun))
 
 
+def _complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:
+    """Complete names with commas between, of those in a feature's ``table``."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        begun, comma, last = incomplete.rpartition(",")
+        # Of a line that is not whole yet the parser leaves its words in args.
+        features = set(catalog.feature_names())
+        named = features & {context.params.get("feature"), *context.args}
+        names = {
+            name
+            for feature in named or features
+            for name in getattr(feature_named(feature), table)
+        }
+        left = sorted(names - set(begun.split(",")))
+        return [begun + comma + name for name in left if name.startswith(last)]
+
+    return complete
+
+
 def _complete_workload(begun: str) -> list[str]:
     return [name for name in all_workloads() if name.startswith(begun)]
 
+
+_complete_variants = _complete_part("variants")
+_complete_attacked = _complete_part("all_variants")
+_complete_proofs = _complete_part("proofs")
 
 _ALL_SETTINGS = "; ".join(
     f"{', '.join(arch.settings)} ({arch.name})"
@@ -194,6 +217,14 @@ def show(feature: FeatureName, json: JsonPath = "") -> None:
 @app.command()
 def build(
     feature: FeatureName,
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Build only these, with commas between. A sabotage may be named, too.",
+            autocompletion=_complete_attacked,
+            metavar="NAMES",
+        ),
+    ] = "",
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     json: JsonPath = "",
@@ -201,9 +232,10 @@ def build(
     """Build the kernels of all variants, or find them in the cache."""
     bench = _Bench.of(arch, source)
     described = feature_named(feature)
+    part = described.only(_names(variants) or described.variants, proofs=())
     kernels = {
-        name: bench.workshop.kernel(described, variant)
-        for name, variant in described.variants.items()
+        name: bench.workshop.kernel(part, variant)
+        for name, variant in part.all_variants.items()
     }
     if json:
         _write_data(json, kernels_as_data(kernels))
@@ -214,6 +246,23 @@ def build(
 @app.command()
 def prove(
     feature: FeatureName,
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Attack only these, with commas between, and the control in any "
+            "case. A sabotage may be named, too.",
+            autocompletion=_complete_attacked,
+            metavar="NAMES",
+        ),
+    ] = "",
+    proofs: Annotated[
+        str,
+        typer.Option(
+            help="Attack only by these, with commas between.",
+            autocompletion=_complete_proofs,
+            metavar="NAMES",
+        ),
+    ] = "",
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
@@ -221,8 +270,8 @@ def prove(
         bool,
         typer.Option(
             "--sabotage",
-            help="Attack the sabotaged variants as well: all must come out "
-            "VULNERABLE, or the proof has no teeth.",
+            help="Attack all sabotaged variants as well: each must come out as "
+            "expected, or the proof has no teeth.",
         ),
     ] = False,
     resume: Resume = None,
@@ -230,14 +279,18 @@ def prove(
 ) -> None:
     """Attack every variant: does the feature hold, and only it?
 
-    Exit status 0 means proven: the control is VULNERABLE, the hardened BLOCKED.
+    Exit status 0 means proven: the control is VULNERABLE, the hardened BLOCKED,
+    the others as expected.
+
+    With --variants or --proofs that is said of these only. Where no hardened
+    variant is among them, those have to hold that each of the proofs is expected
+    to find BLOCKED. Where there is none of these either, nothing is proven.
     """
     bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
-    variants: Mapping[str, Variant] = (
-        described.all_variants if sabotage else described.variants
+    planned = bench.workshop.prove(
+        described, _names(variants), _names(proofs), sabotage=sabotage
     )
-    planned = bench.workshop.prove(described, variants)
     report = proof_report(bench.run(planned, resume), described)
     if json:
         _write(json, to_json(report))
@@ -250,6 +303,15 @@ def prove(
 @app.command()
 def price(
     feature: FeatureName,
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Price only these, with commas between, against the baseline, which "
+            "is measured in any case.",
+            autocompletion=_complete_variants,
+            metavar="NAMES",
+        ),
+    ] = "",
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
@@ -263,7 +325,7 @@ def price(
     """
     bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
-    planned = bench.workshop.price(described, calls)
+    planned = bench.workshop.price(described, calls, _names(variants))
     _show_price(price_report(bench.run(planned, resume)), json)
 
 
@@ -439,6 +501,11 @@ def kernel_export(feature: FeatureName, folder: TreeFolder) -> None:
     """Write the commits of the git tree back to the feature's patches."""
     patches = export_series(feature_named(feature), folder)
     _console().print(f"{feature}: {len(patches)} patches written")
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    """Split names with commas between; nothing is no names."""
+    return tuple(name.strip() for name in listed.split(",")) if listed else ()
 
 
 def _console() -> Console:

@@ -132,6 +132,74 @@ def test_a_proof_may_be_for_some_architectures(folder: Path) -> None:
     assert list(feature.proofs_on("arm64")) == ["overwrite"]
 
 
+def test_a_part_keeps_the_order_and_what_must_hold_of_it(folder: Path) -> None:
+    feature = load_feature(folder)
+    part = feature.only({"hollow", "on", "off"}, ["replay"])
+    assert list(part.all_variants) == ["off", "on", "hollow"]
+    assert list(part.sabotages) == ["hollow"]
+    assert list(part.proofs) == ["replay"]
+    assert part.hardened == ("on",)
+    assert part.target_programs == (feature.in_force, feature.proofs["replay"])
+    assert feature.only(feature.all_variants, feature.proofs) == feature
+
+
+OTHERS = """
+[variants.old]
+title = "old"
+cmdline = "shadow=old"
+in_force = true
+expect = { replay = "BLOCKED" }
+
+[variants.older]
+title = "older"
+cmdline = "shadow=older"
+in_force = true
+expect = { overwrite = "BLOCKED", replay = "VULNERABLE" }
+
+[sabotages.none]
+title = "not sabotaged"
+cmdline = "shadow=none"
+in_force = true
+expect = "BLOCKED"
+"""
+
+
+@pytest.mark.parametrize(
+    ("variants", "proofs", "hardened"),
+    [
+        (("off", "old", "older"), ("replay",), ("old",)),
+        (("off", "old", "older"), ("overwrite",), ("older",)),
+        # By one of the proofs nothing is expected, or the contrary.
+        (("off", "old", "older"), ("overwrite", "replay"), ()),
+        # The feature's own come before.
+        (("off", "old", "on"), ("replay",), ("on",)),
+        # The sabotage kernel is there for the attack only.
+        (("off", "none", "hollow"), ("replay",), ()),
+        (("off",), ("replay",), ()),
+        (("off", "old"), (), ()),
+    ],
+)
+def test_without_the_hardened_that_must_hold_which_is_expected_to(
+    folder: Path,
+    variants: tuple[str, ...],
+    proofs: tuple[str, ...],
+    hardened: tuple[str, ...],
+) -> None:
+    (folder / "feature.toml").write_text(WHOLE + OTHERS)
+    assert load_feature(folder).only(variants, proofs).hardened == hardened
+
+
+def test_a_part_of_what_is_not_there_is_refused(folder: Path) -> None:
+    feature = load_feature(folder)
+    for variants, proofs, message, hint in (
+        (["off", "of"], [], "unknown variant 'of'", "known: off, on, hollow"),
+        (["off"], ["raid"], "unknown proof 'raid'", "known: overwrite, replay"),
+    ):
+        with pytest.raises(InputError) as caught:
+            feature.only(variants, proofs)
+        assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
 def test_patches_come_in_the_order_of_folders_and_names(folder: Path) -> None:
     feature = load_feature(folder)
     assert feature.patches(feature.variants["off"]) == ()

@@ -15,10 +15,11 @@ from temper.kernel import Cache, Kernel, KernelSpec
 from temper.progress import Progress, Quiet
 from temper.run import plans
 from temper.run.facts import Kind, RunPlan, Slot
-from temper.run.plans import Workshop
+from temper.run.plans import Planned, Workshop
 
 X86_64 = arch_named("x86_64")
 ARM64 = arch_named("arm64")
+WHOLE = feature_named("kstack")
 BZIMAGE = bytes(0x202) + b"HdrS" + bytes(100)
 
 
@@ -36,8 +37,10 @@ class Bench:
         self.root = root
         self.kernel_key = "3f9c"
         self.workshop = Workshop(X86_64, Cache(root / "cache"), Quiet())
-        self.feature = small(feature_named("kstack"))
-        for name in ("init", "attack", "kstack_probe.ko"):
+        self.feature = small(WHOLE)
+        modules = {f"{each.module}.ko" for each in WHOLE.target_programs}
+        programs = {each.program for each in WHOLE.target_programs}
+        for name in {"init"} | modules | programs:
             (root / name).write_text(name)
 
     def build(self, spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
@@ -76,8 +79,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     def programs(*_: object) -> list[Path]:
         return [tmp_path / "init"]
 
-    def proofs(*_: object) -> list[Path]:
-        return [tmp_path / "attack"]
+    def proofs(feature: Feature, *_: object) -> list[Path]:
+        names = dict.fromkeys(each.program for each in feature.target_programs)
+        return [tmp_path / name for name in names]
 
     def module(_kernel: Kernel, source: Path, *_: object) -> Path:
         return tmp_path / f"{source.stem}.ko"
@@ -121,16 +125,17 @@ def test_a_price_checks_around_every_workload(bench: Bench) -> None:
             "run ctx pipe 100 10",
             "run in_force",
         )
+        # No attack: the kernel itself would start some of them.
         assert [file.name for file in setup.files] == [
             "init",
-            "attack",
+            "in_force",
             "kstack_probe.ko",
         ]
         assert setup.programs == 9
 
 
 def test_a_proof_boots_each_variant_once(bench: Bench) -> None:
-    planned = bench.workshop.prove(bench.feature, bench.feature.variants)
+    planned = bench.workshop.prove(bench.feature)
     plan = planned.plan
     assert (plan.kind, plan.control) == (Kind.PROVE, "off")
     assert plan.slots == slots(("off", 0), ("stock", 0))
@@ -138,9 +143,17 @@ def test_a_proof_boots_each_variant_once(bench: Bench) -> None:
     assert planned.setups["off"].job == (
         "module kstack_probe",
         "run in_force",
-        "run attack 100000",
+        "run displacement",
+        "run attack 60000",
         "run in_force",
     )
+    assert [file.name for file in planned.setups["off"].files] == [
+        "init",
+        "in_force",
+        "displacement",
+        "attack",
+        "kstack_probe.ko",
+    ]
     assert {(s.exact, s.cpus) for s in planned.setups.values()} == {(False, 2)}
 
 
@@ -154,11 +167,12 @@ def test_proofs_of_the_architecture_run_each_attack_once(bench: Bench) -> None:
         ),
     }
     feature = bench.feature.model_copy(update={"proofs": {"prediction": proof, **more}})
-    planned = bench.workshop.prove(feature, feature.variants)
+    planned = bench.workshop.prove(feature)
     assert planned.setups["off"].job == (
         "module kstack_probe",
         "run in_force",
-        "run attack 100000",
+        "run displacement",
+        "run attack 60000",
         "run in_force",
         "run attack 200000",
         "run in_force",
@@ -166,11 +180,140 @@ def test_proofs_of_the_architecture_run_each_attack_once(bench: Bench) -> None:
 
 
 def test_sabotages_are_attacked_when_asked_for(bench: Bench) -> None:
-    plan = bench.workshop.prove(bench.feature, bench.feature.all_variants).plan
+    plan = bench.workshop.prove(bench.feature, sabotage=True).plan
     assert len(plan.slots) == len(bench.feature.all_variants)
     assert "--sabotage" in plan.command
     setups = plan.params["setups"]
     assert setups["constant"]["kernel"] != setups["stock"]["kernel"]
+
+
+def test_the_baseline_is_priced_with_what_is_named(bench: Bench) -> None:
+    for named in (("temper", "stock"), ("stock", "off", "temper", "stock")):
+        plan = bench.workshop.price(WHOLE, 1000, named).plan
+        assert list(plan.titles) == ["off", "stock", "temper"]
+        assert plan.slots[:3] == slots(("off", 0), ("stock", 0), ("temper", 0))
+        assert plan.command == (
+            "uv run temper price kstack --variants off,stock,temper --calls 1000 "
+            "--arch x86_64"
+        )
+
+
+def test_a_baseline_alone_has_no_price(bench: Bench) -> None:
+    with pytest.raises(InputError) as caught:
+        bench.workshop.price(WHOLE, 1000, ("off",))
+    assert caught.value.message == "off is the baseline: alone it has no price"
+    assert caught.value.hint.startswith("known: off, stock, lfsr")
+
+
+def test_the_control_is_attacked_with_what_is_named(bench: Bench) -> None:
+    planned = bench.workshop.prove(WHOLE, ("constant", "stock"), ("early", "storm"))
+    plan = planned.plan
+    assert plan.slots == slots(("off", 0), ("stock", 0), ("constant", 0))
+    assert plan.params["proofs"] == ["storm", "early"]
+    assert plan.command == (
+        "uv run temper prove kstack --variants off,stock,constant "
+        "--proofs storm,early --arch x86_64"
+    )
+    assert [line for line in planned.setups["stock"].job if "in_force" not in line] == [
+        "module kstack_probe",
+        "run displacement",
+        "run storm 8000",
+        "run early 512",
+    ]
+    names = [file.name for file in planned.setups["stock"].files]
+    assert names == [
+        *("init", "in_force", "displacement", "storm", "early"),
+        "kstack_probe.ko",
+    ]
+
+
+def test_all_sabotages_go_with_what_is_named(bench: Bench) -> None:
+    plan = bench.workshop.prove(WHOLE, ("none", "stock"), sabotage=True).plan
+    assert list(plan.titles) == ["off", "stock", *WHOLE.sabotages]
+    assert "--variants off,stock,none --sabotage" in plan.command
+    assert plan.params["proofs"] == list(WHOLE.proofs)
+
+
+def test_the_command_reproduces_the_plan(bench: Bench) -> None:
+    first = bench.workshop.prove(WHOLE, ("stock",), ("early", "prediction")).plan
+    words = first.command.split()
+    variants, proofs = (
+        words[words.index(option) + 1].split(",")
+        for option in ("--variants", "--proofs")
+    )
+    assert bench.workshop.prove(WHOLE, variants, proofs).plan == first
+
+
+def test_other_proofs_are_another_plan(bench: Bench) -> None:
+    """Two proofs may share a run of their program, and so all that is booted."""
+    proofs = {name: bench.feature.proofs["prediction"] for name in ("one", "two")}
+    feature = bench.feature.model_copy(update={"proofs": proofs})
+    one = bench.workshop.prove(feature, proofs=("one",)).plan
+    two = bench.workshop.prove(feature, proofs=("two",)).plan
+    assert one.params["setups"] == two.params["setups"]
+    assert one.params != two.params
+
+
+@pytest.mark.parametrize(
+    ("variants", "proofs", "message", "hint"),
+    [
+        (("of",), (), "unknown variant 'of'", "known: off, stock, lfsr"),
+        (("off", ""), (), "unknown variant ''", "known: off, stock, lfsr"),
+        ((), ("clok",), "unknown proof 'clok'", "known: prediction, across-tasks"),
+        (
+            (),
+            ("early", "clock"),
+            "proof 'clock' is not for arm64",
+            "for it are: prediction, across-tasks, storm, early, leak",
+        ),
+    ],
+)
+def test_what_cannot_be_attacked_is_told_before_anything_is_built(
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    variants: tuple[str, ...],
+    proofs: tuple[str, ...],
+    message: str,
+    hint: str,
+) -> None:
+    monkeypatch.delattr(plans, "build")
+    workshop = replace(bench.workshop, arch=ARM64)
+    with pytest.raises(InputError) as caught:
+        workshop.prove(WHOLE, variants, proofs)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+
+
+def test_a_sabotage_has_no_price(bench: Bench) -> None:
+    with pytest.raises(InputError) as caught:
+        bench.workshop.price(WHOLE, 1000, ("constant",))
+    assert caught.value.message == "unknown variant 'constant'"
+    assert "constant" not in caught.value.hint
+
+
+def test_what_a_proof_needs_of_the_kernel_is_asked_for_it_alone(bench: Bench) -> None:
+    """Once, however many proofs need it, and after what the variant says."""
+    proof = bench.feature.proofs["prediction"]
+    slow = proof.model_copy(update={"cmdline": "slow=1"})
+    proofs = {"prediction": proof, "slow": slow, "slower": slow}
+    feature = bench.feature.model_copy(update={"proofs": proofs})
+    workshop = replace(bench.workshop, arch=ARM64, setting="pseudo-nmi")
+
+    def cmdline(planned: Planned) -> str:
+        cmdline = planned.setups["off"].cmdline
+        assert planned.plan.params["setups"]["off"]["cmdline"] == cmdline
+        return cmdline
+
+    off, setting = feature.variants["off"].cmdline, "irqchip.gicv3_pseudo_nmi=1"
+    assert cmdline(workshop.prove(feature)) == f"{off} slow=1 {setting}"
+    assert cmdline(workshop.prove(feature, (), ("prediction",))) == f"{off} {setting}"
+    assert cmdline(workshop.price(feature, 1000)) == f"{off} {setting}"
+
+
+def test_an_early_helper_is_unpacked_before_the_kernel_asks_for_it() -> None:
+    proofs = {name: proof.cmdline for name, proof in WHOLE.proofs.items()}
+    assert proofs.pop("early") == "initramfs_async=0"
+    assert not any(proofs.values())
 
 
 def test_the_command_names_the_source(bench: Bench, tmp_path: Path) -> None:
@@ -190,6 +333,21 @@ def test_the_command_holds_in_any_folder(
     plan = bench.workshop.compare(kernels, ("syscall/getpid",), 1000).plan
     image = f"{tmp_path}/bzImage"
     assert f" compare {image} {image} --cmdline-a 'a=1 b=2' " in plan.command
+
+
+def test_named_workloads_are_all_that_is_compared(bench: Bench) -> None:
+    kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
+    named = bench.workshop.compare(kernels, ("generator/lfsr",), 1000)
+    assert " --workload generator/lfsr --calls 1000 " in named.plan.command
+    assert runs(named) == ["run generator lfsr 100 10"]
+    unnamed = bench.workshop.compare(kernels, (), 1000)
+    assert "--workload" not in unnamed.plan.command
+    assert "run syscall getpid 1000 100" in runs(unnamed)
+    assert not [line for line in runs(unnamed) if "generator" in line]
+
+
+def runs(planned: Planned) -> list[str]:
+    return [x for x in planned.setups["A"].job if x.startswith("run ")]
 
 
 def test_another_architecture_is_refused(bench: Bench) -> None:
@@ -245,7 +403,7 @@ def another_kernel(bench: Bench) -> None:
 
 
 def another_program(bench: Bench) -> None:
-    (bench.root / "attack").write_text("another")
+    (bench.root / "in_force").write_text("another")
 
 
 def another_cmdline(bench: Bench) -> None:

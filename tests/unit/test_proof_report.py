@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from samples import STARTED, facts
 
-from temper.catalog import Feature, Outcome, Proof, Variant
+from temper.catalog import Definition, Feature, Outcome, Proof, Variant
 from temper.paths import REPOSITORY
 from temper.report.models import ProofReport
 from temper.report.proof import proof_report
@@ -99,12 +99,16 @@ GOOD = dict(
 
 
 def report(
-    boots: Mapping[str, StoredBoot] = GOOD, feature: Feature = FEATURE
+    boots: Mapping[str, StoredBoot] = GOOD,
+    feature: Feature = FEATURE,
+    part: tuple[str, ...] = (),
+    **params: object,
 ) -> ProofReport:
+    """Report on ``boots`` of ``part`` of the variants, or of all."""
     known = {
         name: described
         for name, described in feature.all_variants.items()
-        if name in boots or name in feature.variants
+        if name in (part or (*boots, *feature.variants))
     }
     plan = RunPlan(
         kind=Kind.PROVE,
@@ -119,6 +123,7 @@ def report(
         params={
             "title": feature.title,
             "in_force": {name: each.in_force for name, each in known.items()},
+            **params,
         },
         temper_version="0.1.0",
     )
@@ -209,6 +214,21 @@ def test_what_cannot_be_judged_is_unsupported_and_says_why(
     assert evidence.reasons == [reason]
     assert evidence.figures == {}
     assert evidence.clock == CLOCK
+
+
+def test_without_the_kernels_definition_nothing_is_judged() -> None:
+    feature = FEATURE.model_copy(
+        update={"definition": Definition(program="displacement")}
+    )
+    ran = [
+        {"n": 0, "type": "start", "program": "displacement"},
+        {"n": 1, "type": "exit", "program": "displacement", "status": 77},
+    ]
+    found = report({**GOOD, **dict([boot("stock", ran)])}, feature)
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED
+    assert found.evidence["stock"]["prediction"].reasons == [
+        "'displacement' cannot run on this kernel"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -359,3 +379,66 @@ def test_a_proof_of_another_architecture_is_left_out() -> None:
     assert list(found.proofs) == ["prediction"]
     assert found.outcomes["old"] is B
     assert found.as_expected
+
+
+def some(boots: Mapping[str, StoredBoot], *names: str) -> dict[str, StoredBoot]:
+    return {name: boots[name] for name in names}
+
+
+def test_a_part_says_what_it_left_out_and_proves_what_it_tried() -> None:
+    feature, boots = two_proofs(old=split(B, V)), three_boots()
+    part = ("off", "old")
+    found = report(some(boots, *part), feature, part, proofs=["prediction"])
+    # The feature's hardened variant is not in it; this one is expected to hold.
+    assert found.hardened == ["old"]
+    assert found.proven
+    assert found.as_expected
+    assert found.variants_left_out == ["stock"]
+    assert found.proofs_left_out == ["longer"]
+    assert list(found.proofs) == list(found.evidence["old"]) == ["prediction"]
+    assert list(found.in_force) == list(found.outcomes) == list(part)
+
+
+def test_a_part_that_does_not_hold_is_not_proven() -> None:
+    feature, part = two_proofs(old=split(B, V)), ("off", "old")
+    boots = some(GOOD, "off") | dict([boot("old", records(CONSTANT, on=True))])
+    assert not report(boots, feature, part, proofs=["prediction"]).proven
+    wrong = some(GOOD, "off") | dict([boot("old", records(RANDOM, on=False))])
+    assert not report(wrong, feature, part, proofs=["prediction"]).proven
+
+
+def test_a_part_without_what_must_hold_proves_nothing() -> None:
+    feature, boots = two_proofs(old=split(B, V)), three_boots()
+    for part in (("off",), ("off", "old")):
+        found = report(some(boots, *part), feature, part)
+        assert found.hardened == []
+        assert not found.proven
+        assert found.as_expected
+
+
+def test_a_part_whose_attack_cannot_land_proves_nothing() -> None:
+    """By the one proof that is tried the control is not expected to fall."""
+    boots = three_boots(off=second_attack([], status=77))
+    feature = two_proofs(off=split(V, U), old=split(B, V))
+    found = report(boots, feature, proofs=["longer"])
+    assert found.outcomes["off"] is U
+    assert found.outcomes["stock"] is B
+    assert found.as_expected
+    assert not found.proven
+
+
+def test_a_run_that_names_no_proofs_was_by_all_of_its_architecture() -> None:
+    found = report(three_boots(), two_proofs(old=split(B, V)))
+    assert (found.variants_left_out, found.proofs_left_out) == ([], [])
+
+
+def test_an_attack_needs_no_baseline() -> None:
+    """What prices are relative to may be another variant than the control."""
+    feature = FEATURE.model_copy(update={"baseline": "stock", "hardened": ("old",)})
+    old = variant(Outcome.BLOCKED, in_force=True)
+    variants = {**feature.variants, "old": old}
+    feature = feature.model_copy(update={"variants": variants})
+    boots = some(GOOD, "off") | dict([boot("old", records(RANDOM, on=True))])
+    found = report(boots, feature, ("off", "old"))
+    assert found.proven
+    assert list(found.in_force) == ["off", "old"]

@@ -269,3 +269,10 @@ def test_a_plan_that_does_not_say_what_must_be_in_force_is_a_store_error() -> No
     run.plan.params.pop("in_force")
     with pytest.raises(StoreError, match="whether off, stock must be in force"):
         price_report(run)
+
+
+def test_the_baseline_comes_first_wherever_it_was_booted() -> None:
+    run = price_run(("off", "stock", "lfsr"))
+    plan = run.plan.model_copy(update={"baseline": "stock"})
+    found = price_report(run.model_copy(update={"plan": plan}))
+    assert list(found.in_force) == ["stock", "off", "lfsr"]

@@ -50,6 +50,12 @@ def inexact_run() -> PriceReport:
     return price_report(run)
 
 
+def part_of(report: ProofReport, variants: list[str], proofs: list[str]) -> ProofReport:
+    """Return the report as of a feature that has these, too."""
+    left_out = {"variants_left_out": variants, "proofs_left_out": proofs}
+    return report.model_copy(update=left_out)
+
+
 PRICES = {
     "two": lambda: price_report(price_run()),
     "four": lambda: price_report(price_run(FOUR)),
@@ -60,6 +66,7 @@ PROOFS: dict[str, Callable[[], ProofReport]] = {
     "proven": proof_report,
     "sabotages": lambda: proof_report(expected=SABOTAGES),
     "many": proof_report_of_many,
+    "part": lambda: part_of(proof_report(), ["lfsr", "temper"], ["clock", "early"]),
     "unproven": lambda: proof_report({"off": B, "stock": U}, {"off": V, "stock": B}),
 }
 
@@ -178,6 +185,92 @@ def test_the_verdict_of_several_proofs_names_them() -> None:
         "(leak cannot apply to off). But not all is as expected: lfsr is VULNERABLE by "
         "clock, BLOCKED was expected."
     )
+
+
+@pytest.mark.parametrize(
+    ("variants", "proofs", "says"),
+    [
+        (
+            ["lfsr", "temper"],
+            ["clock"],
+            "kstack is PROVEN for stock by prediction: off is VULNERABLE, stock is "
+            "BLOCKED. Left out: the variants lfsr, temper; the proofs clock.",
+        ),
+        (
+            ["lfsr"],
+            [],
+            "kstack is PROVEN for stock: off is VULNERABLE, stock is BLOCKED. "
+            "Left out: the variants lfsr.",
+        ),
+        (
+            [],
+            ["clock", "early"],
+            "kstack is PROVEN by prediction: off is VULNERABLE, stock is BLOCKED. "
+            "Left out: the proofs clock, early.",
+        ),
+    ],
+)
+def test_the_verdict_on_a_part_says_of_what_it_speaks(
+    variants: list[str], proofs: list[str], says: str
+) -> None:
+    assert words.verdict(part_of(proof_report(), variants, proofs)) == says
+
+
+def unheld(report: ProofReport) -> ProofReport:
+    """Return the report of a part in which no variant has to hold."""
+    return report.model_copy(update={"hardened": [], "proven": False})
+
+
+def test_the_verdict_where_nothing_had_to_hold_says_what_was_shown() -> None:
+    found = {"off": V, "stock": U, "constant": V}
+    report = unheld(proof_report(found))
+    assert words.verdict(report) == (
+        "kstack is NOT PROVEN: no variant that has to hold was attacked. As expected: "
+        "off is VULNERABLE; stock is UNSUPPORTED; constant is VULNERABLE."
+    )
+    report = unheld(proof_report({**found, "constant": B}, found))
+    assert words.verdict(report) == (
+        "kstack is NOT PROVEN: no variant that has to hold was attacked. Not all is "
+        "as expected: constant is BLOCKED, VULNERABLE was expected."
+    )
+
+
+def nothing_expected(report: ProofReport, variant: str) -> ProofReport:
+    evidence = {
+        proof: found.model_copy(update={"expected": None})
+        for proof, found in report.evidence[variant].items()
+    }
+    return report.model_copy(
+        update={"evidence": {**report.evidence, variant: evidence}}
+    )
+
+
+def test_an_outcome_that_nobody_expected_is_none_as_expected() -> None:
+    report = nothing_expected(unheld(proof_report_of_many()), "stock")
+    report.evidence["lfsr"]["clock"] = report.evidence["lfsr"]["across-tasks"]
+    said = words.verdict(report)
+    assert "As expected: off is VULNERABLE by prediction, across-tasks, clock," in said
+    assert "; off is UNSUPPORTED by leak; lfsr is VULNERABLE by across-tasks" in said
+    assert "stock is" not in said
+
+
+def test_sabotages_that_no_proof_here_is_for_are_not_counted() -> None:
+    assert words.verdict(proof_report(SABOTAGES)).endswith(
+        "All 5 sabotages came out as they must."
+    )
+    report = nothing_expected(proof_report(SABOTAGES), "skewed")
+    assert words.verdict(report).endswith(
+        "All 4 sabotages that these proofs are there for came out as they must."
+    )
+
+
+def test_one_sabotage_is_named_and_none_is_not_told() -> None:
+    report = proof_report({"off": V, "stock": B, "skewed": V})
+    assert words.verdict(report).endswith(
+        "stock is BLOCKED. The sabotage skewed came out as it must."
+    )
+    report = nothing_expected(report, "skewed")
+    assert words.verdict(report).endswith("stock is BLOCKED.")
 
 
 def test_a_proof_that_ends_otherwise_is_marked() -> None:

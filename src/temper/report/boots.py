@@ -68,8 +68,9 @@ def boot_results(boot: StoredBoot) -> BootResults:
 
 
 def results_by_variant(run: StoredRun) -> dict[str, list[BootResults]]:
-    """Return the boots that ended well, by variant, the baseline first."""
-    names = [run.plan.baseline, *(slot.variant for slot in run.plan.slots)]
+    """Return the boots that ended well, by variant, the baseline first if it is in."""
+    planned = dict.fromkeys(slot.variant for slot in run.plan.slots)
+    names = sorted(planned, key=lambda name: name != run.plan.baseline)
     found: dict[str, list[BootResults]] = {name: [] for name in names}
     for boot in sorted(run.boots, key=lambda boot: boot.facts.repeat):
         if boot.facts.status == "ok":

@@ -179,9 +179,9 @@ class ProofReport(_Report):
     outcomes: dict[str, Outcome]
     """variant -> worst outcome of all its proofs."""
     hardened: list[str]
-    """The variants that every proof must find BLOCKED."""
+    """The variants that every proof of this run must find BLOCKED; maybe none."""
     proven: bool
-    """Control VULNERABLE and hardened variants BLOCKED, by every proof."""
+    """Control VULNERABLE and hardened variants BLOCKED, by every proof of this run."""
     sabotages: list[str] = Field(default_factory=list)
     """The outcomes that are of sabotaged variants, by name."""
     as_expected: bool
@@ -192,4 +192,8 @@ class ProofReport(_Report):
     variants: dict[str, VariantInfo]
     proofs: dict[str, str]
     """proof -> its title."""
+    variants_left_out: list[str] = Field(default_factory=list)
+    """Variants of the feature that were not asked for."""
+    proofs_left_out: list[str] = Field(default_factory=list)
+    """Proofs of the feature, for this architecture, that were not asked for."""
     command: str

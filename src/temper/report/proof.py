@@ -1,11 +1,11 @@
 """Whether a feature holds, from the boots of a run and the judges."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from temper.catalog import Feature, Outcome, Proof
+from temper.catalog import Feature, Outcome, TargetProgram
 from temper.report.boots import results_by_variant
 from temper.report.configuration import variant_infos
 from temper.report.models import InForceSummary, ProofEvidence, ProofReport
@@ -20,20 +20,14 @@ def proof_report(run: StoredRun, feature: Feature) -> ProofReport:
 
     A feature is proven if every proof finds the control VULNERABLE (where it can
     apply to it) and the hardened variants BLOCKED, and the mitigation was on and off
-    as it had to be in all variants.
+    as it had to be in all variants. Of a run of a part of the feature that is asked
+    of the part.
     """
-    plan = run.plan
-    proofs = feature.proofs_on(plan.arch)
-    planned = {
-        name: variant
-        for name, variant in feature.all_variants.items()
-        if name in plan.titles
-    }
+    plan, here = run.plan, feature.proofs_on(run.plan.arch)
+    part = feature.only(plan.titles, plan.params.get("proofs", here))
+    planned = part.all_variants
     evidence = {
-        boot.facts.variant: {
-            name: _evidence(boot, proof, planned[boot.facts.variant].expected(name))
-            for name, proof in proofs.items()
-        }
+        boot.facts.variant: {name: _evidence(boot, part, name) for name in part.proofs}
         for boot in run.boots
     }
     in_force = in_force_summaries(plan, results_by_variant(run))
@@ -48,25 +42,43 @@ def proof_report(run: StoredRun, feature: Feature) -> ProofReport:
             name: _worst(found.outcome for found in proofs.values())
             for name, proofs in evidence.items()
         },
-        hardened=list(feature.hardened),
-        proven=all(
-            _as_expected(evidence, name)
-            for name in (feature.control, *feature.hardened)
-        )
-        and all(_was_in_force(in_force, name) for name in feature.variants),
-        sabotages=[name for name in evidence if name in feature.sabotages],
+        hardened=list(part.hardened),
+        proven=_proven(part, evidence)
+        and all(_was_in_force(in_force, name) for name in part.variants),
+        sabotages=[name for name in evidence if name in part.sabotages],
+        variants_left_out=_left_out(feature.variants, part.variants),
+        proofs_left_out=_left_out(here, part.proofs),
         as_expected=all(_as_expected(evidence, name) for name in planned),
         evidence=evidence,
         in_force=in_force,
         variants=variant_infos(run),
-        proofs={name: proof.title for name, proof in proofs.items()},
+        proofs={name: proof.title for name, proof in part.proofs.items()},
         command=plan.command,
     )
 
 
-def _as_expected(
-    evidence: Mapping[str, Mapping[str, ProofEvidence]], variant: str
-) -> bool:
+_AllEvidence = Mapping[str, Mapping[str, ProofEvidence]]
+
+
+def _proven(part: Feature, evidence: _AllEvidence) -> bool:
+    """Return whether something has to hold, and held against what does land."""
+    lands = any(
+        found.outcome is Outcome.VULNERABLE
+        for found in evidence.get(part.control, {}).values()
+    )
+    decisive = (part.control, *part.hardened)
+    return (
+        bool(part.hardened)
+        and lands
+        and all(_as_expected(evidence, name) for name in decisive)
+    )
+
+
+def _left_out(known: Iterable[str], kept: Collection[str]) -> list[str]:
+    return [name for name in known if name not in kept]
+
+
+def _as_expected(evidence: _AllEvidence, variant: str) -> bool:
     return variant in evidence and all(
         not found.surprising for found in evidence[variant].values()
     )
@@ -83,10 +95,10 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
     return next(outcome for outcome in order if outcome in found)
 
 
-def _evidence(
-    boot: StoredBoot, proof: Proof, expected: Outcome | None
-) -> ProofEvidence:
-    why = _cannot_judge(boot, proof)
+def _evidence(boot: StoredBoot, part: Feature, name: str) -> ProofEvidence:
+    proof = part.proofs[name]
+    expected = part.all_variants[boot.facts.variant].expected(name)
+    why = _cannot_judge(boot, (*part.definitions, proof))
     if why:
         return ProofEvidence(
             outcome=Outcome.UNSUPPORTED,
@@ -95,7 +107,7 @@ def _evidence(
             figures={},
             clock=boot.facts.clock,
         )
-    attack = _attack(boot, proof)
+    attack = _records(boot, proof)
     verdict = judge_named(proof.judge)(
         _arrays(attack, "samples"),
         # What the kernel defines holds for all its programs; each may say it.
@@ -113,23 +125,23 @@ def _evidence(
     )
 
 
-def _cannot_judge(boot: StoredBoot, proof: Proof) -> str:
+def _cannot_judge(boot: StoredBoot, needed: Iterable[TargetProgram]) -> str:
     if boot.facts.status != "ok":
         return f"the kernel failed: {boot.facts.error}"
-    for record in _attack(boot, proof):
+    for record in (record for program in needed for record in _records(boot, program)):
         if record["type"] == "exit" and record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"
     return ""
 
 
-def _attack(boot: StoredBoot, proof: Proof) -> list[dict[str, Any]]:
-    """Return the records of the run that ``proof`` asked for, exit and all."""
+def _records(boot: StoredBoot, program: TargetProgram) -> list[dict[str, Any]]:
+    """Return what a run of ``program`` brought back, its exit and all."""
     found: list[dict[str, Any]] = []
     running = ""
     for record in boot.records:
         if record["type"] == "start":
             running = record["program"]
-        elif running == proof.line:
+        elif running == program.line:
             found.append(record)
         if record["type"] == "exit":
             running = ""

@@ -1,6 +1,6 @@
 """The sentences of a report, the same in terminal, Markdown and HTML."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from temper.catalog import Outcome
 from temper.report.configuration import shared_settings
@@ -223,24 +223,94 @@ def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
 
 
 def verdict(report: ProofReport) -> str:
-    """Say in one line whether the feature holds, and why not where it does not."""
-    surprises = [
+    """Say in one line whether the feature holds, and why not where it does not.
+
+    Of a part of the feature it says what of it was shown, and what was left out.
+    """
+    return ". ".join([*_conclusion(report), *_left_out(report)]) + "."
+
+
+def _conclusion(report: ProofReport) -> list[str]:
+    if report.proven:
+        return [_proven(report), *_beside(report)]
+    line = f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}"
+    if report.hardened:
+        return [line]
+    return [line, _shown(report)]
+
+
+def _proven(report: ProofReport) -> str:
+    held = ", ".join(f"{variant} is BLOCKED" for variant in report.hardened)
+    line = f"{report.feature} is PROVEN{_scope(report)}: "
+    line += f"{report.control} is VULNERABLE, {held}"
+    if len(report.proofs) > 1:
+        line += f", by each of {len(report.proofs)} proofs{_exempt(report)}"
+    return line
+
+
+def _scope(report: ProofReport) -> str:
+    """Say of which variants and proofs a part of the feature tells."""
+    scope = ""
+    if report.variants_left_out:
+        scope += f" for {', '.join(report.hardened)}"
+    if report.proofs_left_out:
+        scope += f" by {', '.join(report.proofs)}"
+    return scope
+
+
+def _left_out(report: ProofReport) -> list[str]:
+    left_out = {"variants": report.variants_left_out, "proofs": report.proofs_left_out}
+    parts = [f"the {what} {', '.join(left)}" for what, left in left_out.items() if left]
+    return [f"Left out: {'; '.join(parts)}"] if parts else []
+
+
+def _beside(report: ProofReport) -> list[str]:
+    """Say how variants came out that the feature's proof does not hang on."""
+    surprises = _surprises(report)
+    if surprises:
+        return [f"But not all is as expected: {surprises}"]
+    tried = [name for name in report.sabotages if _expected(report.evidence[name])]
+    if len(tried) < 2:
+        return [f"The sabotage {name} came out as it must" for name in tried]
+    which = "sabotages"
+    if len(tried) < len(report.sabotages):
+        which += " that these proofs are there for"
+    return [f"All {len(tried)} {which} came out as they must"]
+
+
+def _shown(report: ProofReport) -> str:
+    """Say what came out where nothing had to hold."""
+    surprises = _surprises(report)
+    if surprises:
+        return f"Not all is as expected: {surprises}"
+    shown = [
+        f"{variant} is {outcome}{f' by {proofs}' if len(report.proofs) > 1 else ''}"
+        for variant, found in report.evidence.items()
+        for outcome, proofs in _expected(found).items()
+    ]
+    return f"As expected: {'; '.join(shown)}"
+
+
+def _expected(evidence: Mapping[str, ProofEvidence]) -> dict[Outcome, str]:
+    """Return outcome -> the proofs that it was expected of, and that found it."""
+    return {
+        outcome: ", ".join(p for p, found in evidence.items() if _is(found, outcome))
+        for outcome in Outcome
+        if any(_is(found, outcome) for found in evidence.values())
+    }
+
+
+def _is(found: ProofEvidence, outcome: Outcome) -> bool:
+    return found.outcome is outcome is found.expected
+
+
+def _surprises(report: ProofReport) -> str:
+    return "; ".join(
         f"{variant} is {found.outcome}{_by(report, proof)}, "
         f"{found.expected} was expected"
         for variant, proof, found in _all_evidence(report)
         if found.surprising
-    ]
-    if not report.proven:
-        return f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}."
-    held = ", ".join(f"{variant} is BLOCKED" for variant in report.hardened)
-    line = f"{report.feature} is PROVEN: {report.control} is VULNERABLE, {held}"
-    if len(report.proofs) > 1:
-        line += f", by each of {len(report.proofs)} proofs{_exempt(report)}"
-    if surprises:
-        return f"{line}. But not all is as expected: {'; '.join(surprises)}."
-    if report.sabotages:
-        line += f". All {len(report.sabotages)} sabotages came out as they must"
-    return f"{line}."
+    )
 
 
 def _all_evidence(report: ProofReport) -> list[tuple[str, str, ProofEvidence]]:
@@ -284,7 +354,8 @@ def clock_lines(report: ProofReport) -> list[str]:
 
 def _doubts(report: ProofReport) -> list[str]:
     decisive = (report.control, *report.hardened)
-    doubts = [
+    doubts = [] if report.hardened else ["no variant that has to hold was attacked"]
+    doubts += [
         f"{variant} was not attacked"
         for variant in decisive
         if variant not in report.evidence

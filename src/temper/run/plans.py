@@ -2,14 +2,14 @@
 
 import hashlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from temper import __version__
 from temper.arch import Arch
-from temper.catalog import Feature, Variant
+from temper.catalog import Feature, Variant, check_known
 from temper.errors import InputError
 from temper.kernel import (
     Cache,
@@ -49,6 +49,17 @@ class Planned:
 
 
 @dataclass(frozen=True)
+class _Work:
+    """What all boots of a feature's run are for."""
+
+    job: tuple[str, ...]
+    cpus: int
+    exact: bool
+    cmdline: str = ""
+    """Kernel parameters on top of a variant's."""
+
+
+@dataclass(frozen=True)
 class Workshop:
     """What plans are made with."""
 
@@ -76,42 +87,77 @@ class Workshop:
         )
         return build(spec, self.cache, self.progress)
 
-    def price(self, feature: Feature, calls: int) -> Planned:
-        """Plan to price all variants of a feature."""
-        sized = workloads(feature.workloads, calls)
-        job = _price_job(feature, sized)
-        setups = {
-            name: self._setup(feature, variant, job, PRICE_CPUS, exact=True)
-            for name, variant in feature.variants.items()
-        }
+    def price(
+        self, feature: Feature, calls: int, variants: Collection[str] = ()
+    ) -> Planned:
+        """Plan to price ``variants`` of a feature; none means all.
+
+        The baseline is always among them. Raises InputError for an unknown name, and
+        where there is nothing but the baseline.
+        """
+        check_known("variant", variants, feature.variants)
+        wanted = {feature.baseline, *(variants or feature.variants)}
+        # Of attacks nothing may be in the boots: the kernel itself would start some.
+        part = feature.only(wanted, proofs=())
+        if len(part.variants) == 1:
+            raise InputError(
+                f"{feature.baseline} is the baseline: alone it has no price",
+                f"known: {', '.join(feature.variants)}",
+            )
+        job = _price_job(part, workloads(part.workloads, calls))
+        work = _Work(job, PRICE_CPUS, exact=True)
+        named = _list("--variants", part.variants if variants else ())
+        command = self._command("price", part.name, *named, "--calls", calls)
+        return self._planned(Kind.PRICE, part, work, REPEATS, command, calls=calls)
+
+    def prove(
+        self,
+        feature: Feature,
+        variants: Collection[str] = (),
+        proofs: Collection[str] = (),
+        *,
+        sabotage: bool = False,
+    ) -> Planned:
+        """Plan to attack ``variants`` of a feature by ``proofs``; none means all.
+
+        The control is always among them, and with ``sabotage`` all sabotages are.
+        Raises InputError for a name that is unknown, or not for the architecture.
+        """
+        wanted = {feature.control, *(variants or feature.variants)}
+        part = feature.only(
+            wanted | set(feature.sabotages if sabotage else ()),
+            self._proofs(feature, proofs),
+        )
+        for proof in part.proofs.values():
+            judge_named(proof.judge)
+        work = _Work(
+            job=_prove_job(part),
+            cpus=PROOF_CPUS,
+            exact=False,
+            cmdline=_joined(proof.cmdline for proof in part.proofs.values()),
+        )
+        named = [name for name in part.all_variants if name in wanted]
+        command = self._command(
+            *("prove", part.name),
+            *_list("--variants", named if variants else ()),
+            *_list("--proofs", part.proofs if proofs else ()),
+            *(["--sabotage"] if sabotage else []),
+        )
         return self._planned(
-            Kind.PRICE,
-            feature,
-            feature.variants,
-            setups,
-            REPEATS,
-            self._command("price", feature.name, "--calls", calls),
-            calls=calls,
+            Kind.PROVE, part, work, 1, command, proofs=list(part.proofs)
         )
 
-    def prove(self, feature: Feature, variants: Mapping[str, Variant]) -> Planned:
-        """Plan to attack ``variants`` of a feature."""
-        for proof in feature.proofs.values():
-            judge_named(proof.judge)
-        job = _prove_job(feature, self.arch.name)
-        setups = {
-            name: self._setup(feature, variant, job, PROOF_CPUS, exact=False)
-            for name, variant in variants.items()
-        }
-        sabotage = ["--sabotage"] if variants.keys() - feature.variants.keys() else []
-        return self._planned(
-            Kind.PROVE,
-            feature,
-            variants,
-            setups,
-            1,
-            self._command("prove", feature.name, *sabotage),
-        )
+    def _proofs(self, feature: Feature, proofs: Collection[str]) -> Collection[str]:
+        """Check what was asked for; nothing means all of the architecture."""
+        here = feature.proofs_on(self.arch.name)
+        check_known("proof", proofs, feature.proofs)
+        for name in proofs:
+            if name not in here:
+                raise InputError(
+                    f"proof '{name}' is not for {self.arch.name}",
+                    f"for it are: {', '.join(here)}",
+                )
+        return proofs or here
 
     def compare(
         self,
@@ -162,10 +208,9 @@ class Workshop:
             all_words += ["--source", self.source.resolve()]
         return shlex.join(str(word) for word in all_words)
 
-    def _cmdline(self, cmdline: str) -> str:
-        """Add the setting to what a variant wants."""
-        added = self.arch.setting_cmdline(self.setting)
-        return " ".join(filter(None, (cmdline, added)))
+    def _cmdline(self, *cmdlines: str) -> str:
+        """Add the setting to what a variant and its boots want."""
+        return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
 
     def _title(self, title: str) -> str:
         """Say the setting wherever a run is named."""
@@ -178,26 +223,18 @@ class Workshop:
                 f"it is for {', '.join(feature.architectures)}",
             )
 
-    def _setup(
-        self,
-        feature: Feature,
-        variant: Variant,
-        job: tuple[str, ...],
-        cpus: int,
-        *,
-        exact: bool,
-    ) -> Setup:
+    def _setup(self, feature: Feature, variant: Variant, work: _Work) -> Setup:
         kernel = self.kernel(feature, variant)
         return Setup(
             image=kernel.image,
             kernel_key=kernel.key,
             config_hash=kernel.config_hash,
             compiler=kernel.compiler,
-            cmdline=self._cmdline(variant.cmdline),
+            cmdline=self._cmdline(variant.cmdline, work.cmdline),
             cpu=variant.cpu,
-            exact=exact,
-            cpus=cpus,
-            job=job,
+            exact=work.exact,
+            cpus=work.cpus,
+            job=work.job,
             files=(
                 *target_programs(self.arch, self.cache, self.progress),
                 *proof_programs(feature, self.arch, self.cache, self.progress),
@@ -215,12 +252,17 @@ class Workshop:
         self,
         kind: Kind,
         feature: Feature,
-        variants: Mapping[str, Variant],
-        setups: dict[str, Setup],
+        work: _Work,
         repeats: int,
         command: str,
-        **params: int,
+        **params: object,
     ) -> Planned:
+        """Plan ``repeats`` boots of all variants and sabotages in ``feature``."""
+        variants = feature.all_variants
+        setups = {
+            name: self._setup(feature, variant, work)
+            for name, variant in variants.items()
+        }
         plan = RunPlan(
             kind=kind,
             feature=feature.name,
@@ -272,6 +314,16 @@ def _modules(feature: Feature) -> list[Path]:
     return [feature.folder / "proof" / f"{name}.c" for name in sorted(names)]
 
 
+def _joined(cmdlines: Iterable[str]) -> str:
+    """Join kernel command lines; what several of them want stands there once."""
+    return " ".join(dict.fromkeys(filter(None, cmdlines)))
+
+
+def _list(option: str, names: Collection[str]) -> list[str]:
+    """Return the words of an option that takes names; none for no names."""
+    return [option, ",".join(names)] if names else []
+
+
 # Three seconds after its start Linux calibrates the clock again, balances, trims:
 # work that would fall into the samples of one variant and not of another. An idle
 # guest under exact counts skips the time it waits.
@@ -289,11 +341,12 @@ def _price_job(feature: Feature, sized: list[Workload]) -> tuple[str, ...]:
     return (*lines, check)
 
 
-def _prove_job(feature: Feature, arch: str) -> tuple[str, ...]:
-    """Attack by every proof of the architecture, each program and size once."""
+def _prove_job(feature: Feature) -> tuple[str, ...]:
+    """Attack by every proof of the feature, each program and size once."""
     check = f"run {feature.in_force.program}"
     lines = [f"module {source.stem}" for source in _modules(feature)] + [check]
-    attacks = dict.fromkeys(proof.line for proof in feature.proofs_on(arch).values())
+    lines += [f"run {definition.program}" for definition in feature.definitions]
+    attacks = dict.fromkeys(proof.line for proof in feature.proofs.values())
     for attack in attacks:
         lines += [f"run {attack}", check]
     return tuple(lines)
