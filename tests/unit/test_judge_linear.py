@@ -58,7 +58,9 @@ def test_a_shared_lfsr_tells_one_task_what_another_draws() -> None:
     assert verdict.figures["calls_between"] == BETWEEN
     # 113 bits, six a call, are 19 calls.
     assert 19 <= verdict.figures["leaks_needed"] <= 22
-    assert re.match(r"\d\d leaks of one task predict 100.00 %", verdict.reasons[0])
+    assert re.match(
+        r"\d\d of one task's positions predict 100.00 %", verdict.reasons[0]
+    )
 
 
 def test_calls_of_others_now_and_then_do_not_stop_it() -> None:

@@ -114,7 +114,7 @@ FAULTS: dict[Callable[[dict[str, Ints]], None], str] = {
     interleaved: "migration: 1 pairs of 2 tasks or CPUs share a sequence of",
     foreign: "hotplug: 1 positions are none that the kernel's definition allows",
     child_as_parent: "fork: a child's positions are its parent's in 100.00 %",
-    child_a_call_behind: "fork: a child's positions are its parent's in 100.00 %",
+    child_a_call_behind: "fork: a child's positions are its parent's, shifted by -1",
     only_the_first: "fork: a child's first position is its parent's in 1",
     child_as_the_last: "fork: a child's positions are the last child's in",
     siblings_start_alike: "fork: a child's first position is the last child's in 100",

@@ -93,11 +93,11 @@ def _verdict(
 ) -> Verdict:
     chance = f"(chance: {percent(figures['chance_rate'])})"
     needed = figures["leaks_needed"]
-    how = f"{needed:.0f} leaks" if needed else "the last leaks"
+    how = f"{needed:.0f}" if needed else "the last"
     landed, small = sentences(
         [
             Finding(
-                f"{how} of one task predict "
+                f"{how} of one task's positions predict "
                 f"{percent(figures['hit_rate'])} of another's next positions {chance}",
                 figures["hit_p"],
                 figures["hit_rate"] / figures["chance_rate"],

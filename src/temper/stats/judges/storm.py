@@ -161,8 +161,11 @@ def _sameness(
     p = luck(hits, tries, claim.chance)
     figures[f"fork_{name}_rate"] = rate
     figures[f"fork_{name}_p"] = p
-    what = "the last child's" if name.startswith("sibling") else "its parent's"
-    which = "first position is" if name.endswith("first") else "positions are"
+    whose, _, which = name.partition("_")
+    what = "the last child's" if whose == "sibling" else "its parent's"
+    if which not in ("", "first"):
+        what += f", shifted by {which},"
+    which = "first position is" if which == "first" else "positions are"
     return Finding(
         f"fork: a child's {which} {what} in {percent(rate)} of calls "
         f"(chance: {percent(claim.chance)})",
