@@ -295,3 +295,15 @@ def test_a_proof_that_was_not_in_force_says_so() -> None:
         "kstack is NOT PROVEN: stock: 1 of 3 in-force checks found it off, "
         "it must be on (distinct positions 33, calls 512)."
     )
+
+
+def test_of_many_reasons_the_first_are_told_and_the_rest_counted() -> None:
+    report = proof_report({"off": V, "stock": B})
+    (found,) = report.evidence["off"].values()
+    (name,) = report.proofs
+    found.reasons[:] = ["one", "two", "three"]
+    assert words.attack_lines(report, name)[0] == "off is VULNERABLE: one; two; three"
+    found.reasons[:] += ["four", "five"]
+    assert words.attack_lines(report, name)[0] == (
+        "off is VULNERABLE: one; two; three; and 2 more, in the JSON"
+    )

@@ -381,6 +381,7 @@ def _doubt(report: ProofReport, variant: str, proof: str, found: ProofEvidence) 
 
 
 OUTCOMES_NOTE = "!: not what was expected."
+_MOST_REASONS = 3
 
 
 def surprised(report: ProofReport) -> bool:
@@ -391,7 +392,14 @@ def surprised(report: ProofReport) -> bool:
 def attack_lines(report: ProofReport, proof: str) -> list[str]:
     """Say of each variant how a proof ended on it, and why."""
     return [
-        f"{variant} is {found.outcome}: {'; '.join(found.reasons).rstrip('.')}"
+        f"{variant} is {found.outcome}: {_why(found.reasons)}"
         for variant, name, found in _all_evidence(report)
         if name == proof
     ]
+
+
+def _why(reasons: list[str]) -> str:
+    """Join the first reasons; one would do, and nobody reads twenty."""
+    more = len(reasons) - _MOST_REASONS
+    said = "; ".join(reasons[:_MOST_REASONS]).rstrip(".")
+    return f"{said}; and {more} more, in the JSON" if more > 0 else said
