@@ -1,12 +1,20 @@
 """Runs that several tests look at, made once."""
 
 import pytest
-from lab import ARCH, CALLS, SYSCALLS, TICKLESS_CALLS, Answer, ask
+from lab import (
+    ARCH,
+    ARM64,
+    ARM64_CALLS,
+    CALLS,
+    SYSCALLS,
+    TICKLESS_CALLS,
+    Answer,
+    ask,
+)
 
 from temper.catalog import feature_named
 from temper.kernel import Cache
 from temper.progress import Quiet
-from temper.report.boots import results_by_variant
 from temper.run.plans import Planned, Workshop
 
 
@@ -16,16 +24,39 @@ def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 
 
 @pytest.fixture(scope="session")
+def proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *ARM64)
+
+
+@pytest.fixture(scope="session")
 def priced(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     folder = tmp_path_factory.mktemp("price")
     return ask(folder, "price", "kstack", "--calls", str(CALLS))
 
 
 @pytest.fixture(scope="session")
+def priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    folder = tmp_path_factory.mktemp("price")
+    return ask(folder, "price", "kstack", *ARM64, "--calls", str(ARM64_CALLS))
+
+
+@pytest.fixture(params=["proved", "proved_arm64"], ids=["x86_64", "arm64"])
+def proved_anywhere(request: pytest.FixtureRequest) -> Answer:
+    answer: Answer = request.getfixturevalue(request.param)
+    return answer
+
+
+@pytest.fixture(params=["priced", "priced_arm64"], ids=["x86_64", "arm64"])
+def priced_anywhere(request: pytest.FixtureRequest) -> Answer:
+    answer: Answer = request.getfixturevalue(request.param)
+    return answer
+
+
+@pytest.fixture(scope="session")
 def tickless(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    command = ("price", "kstack", "--variants", "stock,temper", "--calls")
     for calls in TICKLESS_CALLS:
-        folder = tmp_path_factory.mktemp("tickless")
-        answer = ask(folder, "price", "kstack", "--calls", str(calls))
+        answer = ask(tmp_path_factory.mktemp("tickless"), *command, str(calls))
         if not interrupts(answer):
             return answer
     raise AssertionError("a tick fell into each of them")
@@ -35,14 +66,13 @@ def interrupts(answer: Answer) -> int:
     """Return how many fell into the system calls of all boots."""
     return sum(
         boot.workloads[workload].interrupts
-        for boots in results_by_variant(answer.run).values()
-        for boot in boots
+        for boot in answer.boots()
         for workload in SYSCALLS
     )
 
 
 @pytest.fixture(scope="session")
 def planned() -> Planned:
-    """Plan the price of the fixture ``priced`` again."""
+    """Plan the boots of stock in the fixture ``priced`` again."""
     workshop = Workshop(ARCH, Cache(), Quiet())
-    return workshop.price(feature_named("kstack"), CALLS)
+    return workshop.price(feature_named("kstack"), CALLS, ["stock"])

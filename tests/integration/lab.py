@@ -6,26 +6,40 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
-from temper.arch import arch_named
+from temper import __version__
+from temper.arch import Arch, arch_named
 from temper.cli import app
 from temper.kernel import Cache
 from temper.machine import BootRequest, BootResult, Tcg, Watcher
 from temper.progress import Quiet
-from temper.report.boots import BootResults, boot_results
+from temper.report.boots import BootResults, boot_results, results_by_variant
+from temper.run.campaign import Setup
 from temper.run.execute import execute
-from temper.run.facts import Slot, StoredRun
+from temper.run.facts import Kind, RunPlan, Slot, StoredRun
 from temper.run.plans import Planned
 from temper.store import Store
 
 ARCH = arch_named("x86_64")
+ARM64 = ("--arch", "arm64")
 CALLS = 200_000
 """So many that several ticks fall into every workload; boots take longer still."""
-TICKLESS_CALLS = (300, 280, 260, 240)
+ARM64_CALLS = 20_000
+"""Fewer: calls are ten times as slow there."""
+TICKLESS_CALLS = (100, 120, 150, 200, 300)
 """So few that hardly ever one does; where one does, another number moves it away."""
 SYSCALLS = ("syscall/getpid", "syscall/getppid", "syscall/invalid")
 QUANTILES = ("p50", "p99", "p99.9")
+VARIANTS = ("off", "stock", "lfsr", "floor", "temper", "temper-off")
+
+# Another compiler makes other code of the same source.
+KNOWN_RELEASE = "6.12.117"
+KNOWN_COMPILERS = {
+    "x86_64": "gcc (Debian 12.2.0-",
+    "arm64": "aarch64-linux-gnu-gcc (Debian 12.2.0-",
+}
 
 
 @dataclass(frozen=True)
@@ -37,22 +51,49 @@ class Answer:
     report: dict[str, Any]
     run: StoredRun
 
-    def deltas(self, workload: str, without_ticks: bool = True) -> dict[str, float]:
-        """Return the differences of a price's only variant by result class."""
+    def prices(
+        self, workload: str, variant: str, without_ticks: bool = True
+    ) -> dict[str, tuple[float, float]]:
+        """Return result class -> value of the baseline, difference of a variant."""
+        wanted = (workload, variant, without_ticks)
         return {
-            row["class"]: row["delta"]
+            row["class"]: (row["baseline_value"], row["delta"])
             for row in self.report["rows"]
-            if (row["workload"], row["without_ticks"]) == (workload, without_ticks)
+            if (row["workload"], row["variant"], row["without_ticks"]) == wanted
         }
 
-    def class_delta(self, workload: str, name: str) -> float:
-        """Return the difference in instructions of a class per operation."""
-        (row,) = (
-            row
+    def deltas(
+        self, workload: str, variant: str, without_ticks: bool = True
+    ) -> dict[str, float]:
+        """Return the differences of a variant from the baseline by result class."""
+        prices = self.prices(workload, variant, without_ticks)
+        return {name: delta for name, (_, delta) in prices.items()}
+
+    def class_delta(self, workload: str, name: str, variant: str) -> float:
+        """Return the difference in instructions of a class per operation.
+
+        A class without a row was never seen, in no variant.
+        """
+        wanted = (workload, name, variant)
+        return sum(
+            float(row["per_operation"] - row["baseline_per_operation"])
             for row in self.report["classes"]
-            if (row["workload"], row["class"]) == (workload, name)
+            if (row["workload"], row["class"], row["variant"]) == wanted
         )
-        return float(row["per_operation"] - row["baseline_per_operation"])
+
+    def boots(self) -> list[BootResults]:
+        """Return the boots of all variants."""
+        found = results_by_variant(self.run)
+        return [boot for boots in found.values() for boot in boots]
+
+    def need_known_kernel(self) -> None:
+        """Skip a test whose values are those of another kernel."""
+        known = KNOWN_COMPILERS[self.report["arch"]]
+        for variant in self.report["variants"].values():
+            if variant["kernel_release"] != KNOWN_RELEASE:
+                pytest.skip("another kernel")
+            if not variant["compiler"].startswith(known):
+                pytest.skip("another compiler")
 
 
 def ask(folder: Path, *command: str) -> Answer:
@@ -67,6 +108,21 @@ def ask(folder: Path, *command: str) -> Answer:
     with Store.open(f"sqlite:///{folder / 'results.db'}", folder) as store:
         run = store.load(1)
     return Answer(done.exit_code, done.output, json.loads(file.read_bytes()), run)
+
+
+def plan_of(setups: dict[str, Setup], arch: Arch) -> Planned:
+    """Plan to boot each set-up once; the first one is the baseline."""
+    plan = RunPlan(
+        kind=Kind.PRICE,
+        feature="kstack",
+        arch=arch.name,
+        machine="tcg",
+        baseline=next(iter(setups)),
+        slots=tuple(Slot(variant=name, repeat=0) for name in setups),
+        command="none",
+        temper_version=__version__,
+    )
+    return Planned(plan, setups)
 
 
 def new_machine(kind: type[Tcg] = Tcg) -> Tcg:

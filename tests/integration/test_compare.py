@@ -82,7 +82,7 @@ def test_the_counts_are_exact(compared: Answer, image: Path) -> None:
 
 def test_all_calls_pay_the_same_in_the_tail_too(compared: Answer) -> None:
     prices = {
-        compared.deltas(workload)[quantile]
+        compared.deltas(workload, "B")[quantile]
         for workload in SYSCALLS
         for quantile in QUANTILES
     }
@@ -92,7 +92,8 @@ def test_all_calls_pay_the_same_in_the_tail_too(compared: Answer) -> None:
 
 @pytest.mark.parametrize("workload", SYSCALLS)
 def test_a_call_reads_the_clock_once_more(compared: Answer, workload: str) -> None:
-    assert compared.class_delta(workload, "kernel_rdtsc") == pytest.approx(1, abs=0.01)
+    clock_reads = compared.class_delta(workload, "kernel_rdtsc", "B")
+    assert clock_reads == pytest.approx(1, abs=0.01)
 
 
 def test_it_does_not_claim_to_have_checked_the_feature(compared: Answer) -> None:

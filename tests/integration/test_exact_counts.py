@@ -20,7 +20,6 @@ from lab import (
     new_machine,
 )
 
-from temper.catalog import feature_named
 from temper.report.boots import BootResults, results_by_variant
 from temper.run.plans import Planned
 
@@ -120,10 +119,9 @@ def test_a_flag_left_out_is_noticed(
     machine: type[WithoutFlag], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab believes that its boots are exact; their counts say otherwise."""
-    feature = feature_named("kstack").model_copy(update={"workloads": SYSCALLS})
-    monkeypatch.setattr("temper.cli.feature_named", lambda _name: feature)
     monkeypatch.setattr("temper.cli.Tcg", machine)
-    answer = ask(tmp_path, "price", "kstack", "--calls", str(CALLS))
+    words = ("price", "kstack", "--variants", "stock", "--calls", str(CALLS))
+    answer = ask(tmp_path, *words)
     assert answer.status != 0
     assert answer.report["exact"] is False
     assert "differ between boot 1" in answer.report["exact_why"]

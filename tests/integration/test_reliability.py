@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab import plan_of
 
 from temper.arch import arch_named
 from temper.catalog import feature_named
@@ -23,17 +24,17 @@ from temper.progress import Quiet
 from temper.report.models import PriceReport, ProofReport
 from temper.run.campaign import Setup
 from temper.run.execute import execute
-from temper.run.facts import Kind, RunPlan, Slot, StoredBoot
+from temper.run.facts import StoredBoot
 from temper.run.job import target_programs
-from temper.run.plans import Planned, Workshop
+from temper.run.plans import Workshop
 from temper.store import Store
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 X86_64 = arch_named("x86_64")
 TEMPER = str(Path(sys.executable).with_name("temper"))
-PRICE = ("price", "kstack", "--calls", "1000")
-PROVE = ("prove", "kstack")
+PRICE = ("price", "kstack", "--variants", "off,stock", "--calls", "1000")
+PROVE = ("prove", "kstack", "--variants", "off,stock", "--proofs", "prediction")
 WAY_ON = (
     "finished boots are kept; go on with: uv run temper {} --arch x86_64 --resume 1"
 )
@@ -106,19 +107,9 @@ def failures(
         "no-init": setup(work, files=[good["syscall"]]),
         "init-dies": setup(work, files=[leaver]),
     }
-    plan = RunPlan(
-        kind=Kind.PRICE,
-        feature="kstack",
-        arch="x86_64",
-        machine="tcg",
-        baseline="good",
-        slots=tuple(Slot(variant=name, repeat=0) for name in setups),
-        command="none",
-        temper_version="0.1.0",
-    )
     machine = Tcg(X86_64, Cache(), Quiet(), Limits(silence=12))
     with Store.open(data=folder / "data") as store:
-        run = execute(Planned(plan, setups), machine, store, Quiet())
+        run = execute(plan_of(setups, X86_64), machine, store, Quiet())
     assert run.finished is not None
     return {boot.facts.variant: boot for boot in run.boots}
 
