@@ -16,7 +16,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,7 +35,6 @@ enum { MAX_WORDS = 16, PROTOCOL = 1 };
 static FILE *channel;
 static unsigned long records;
 static unsigned int regions;
-static cpu_set_t all_cpus;
 
 /* Init must not return: the kernel would panic and be blamed. */
 static void __attribute__((noreturn)) stop(void)
@@ -80,22 +78,6 @@ static void open_channel(const char *device)
 	channel = fdopen(fd, "w");
 	if (!channel)
 		fail(device);
-}
-
-/*
- * The interrupts of a serial port are CPU 0's, and serve it byte by byte under its
- * lock. A writer on another CPU would spin there most of the time, and an emulated
- * CPU that spins takes the host's time from the one it waits for.
- */
-static void stay_with_interrupts(void)
-{
-	cpu_set_t first;
-
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	if (sched_getaffinity(0, sizeof(all_cpus), &all_cpus) ||
-	    sched_setaffinity(0, sizeof(first), &first))
-		fail("affinity");
 }
 
 static void __attribute__((format(printf, 1, 2))) send_record(const char *fields, ...)
@@ -142,7 +124,6 @@ static void __attribute__((noreturn)) become(char **words, int output)
 	snprintf(path, sizeof(path), "/%s", words[0]);
 	snprintf(region, sizeof(region), "%u", regions);
 	setenv("TEMPER_REGION", region, 1);
-	sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
 	dup2(output, STDOUT_FILENO);
 	/* Let init go to sleep first, or it does so in the program's first samples. */
 	usleep(20000);
@@ -230,7 +211,6 @@ static void obey(char *line)
 		count++;
 	if (!strcmp(verb, "channel")) {
 		open_channel(words[0]);
-		stay_with_interrupts();
 		send_boot();
 	} else if (!strcmp(verb, "unit")) {
 		setenv("TEMPER_UNIT", words[0], 1);
