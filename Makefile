@@ -30,10 +30,7 @@ demo: setup ## Prove and price stock kstack on Linux 6.12, write report.html
 # Prerequisites see this too: their setup installs what the tests need.
 check integration: SETUP = check
 
-check: setup lint types ## Run all checks: lint, types, all tests
-	$(RUN) temper build kstack
-	$(RUN) temper build kstack --arch arm64
-	$(RUN) pytest -v tests/unit tests/integration
+check: lint types unit integration ## Run all checks: lint, types, all tests
 
 lint: setup ## Check the style of Python, shell and C
 	$(RUN) ruff check
@@ -44,8 +41,8 @@ lint: setup ## Check the style of Python, shell and C
 types: setup ## Check the types of the lab and its tests
 	$(RUN) mypy src tests
 
-unit: setup ## Run the tests that need no kernel (seconds)
-	$(RUN) pytest tests/unit
+unit: setup ## Run the tests that need no kernel (a minute)
+	$(RUN) pytest -n auto tests/unit
 
 integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
