@@ -144,7 +144,7 @@ def test_a_proof_boots_each_variant_once(bench: Bench) -> None:
         "module kstack_probe",
         "run in_force",
         "run displacement",
-        "run attack 60000",
+        "run attack 100000",
         "run in_force",
     )
     assert [file.name for file in planned.setups["off"].files] == [
@@ -172,7 +172,7 @@ def test_proofs_of_the_architecture_run_each_attack_once(bench: Bench) -> None:
         "module kstack_probe",
         "run in_force",
         "run displacement",
-        "run attack 60000",
+        "run attack 100000",
         "run in_force",
         "run attack 200000",
         "run in_force",
