@@ -9,6 +9,8 @@ export UV_PYTHON_DOWNLOADS := never
 
 UV = $(shell command -v uv || echo .tools/bin/uv)
 RUN = $(UV) run --locked
+# What a shell runs in the background ignores Ctrl-C, which tests send.
+PYTEST = env --default-signal=INT $(RUN) pytest
 SCRIPTS = scripts/setup scripts/picture .ci/run
 C_FILES = $(shell find target plugin features -name '*.[ch]')
 
@@ -42,12 +44,12 @@ types: setup ## Check the types of the lab and its tests
 	$(RUN) mypy src tests
 
 unit: setup ## Run the tests that need no kernel (a minute)
-	$(RUN) pytest -n auto tests/unit
+	$(PYTEST) -n auto tests/unit
 
 integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
 	$(RUN) temper build kstack --arch arm64
-	$(RUN) pytest -v tests/integration
+	$(PYTEST) -v tests/integration
 
 clean: ## Remove what was made in this folder; kernels and results stay
 	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache report.html
