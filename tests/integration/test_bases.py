@@ -47,7 +47,8 @@ def touched(patches: list[Path]) -> list[str]:
 
 def unpack(version: str, folder: Path) -> Path:
     """Fetch a source package; return a tree of what the series touches."""
-    call("apt-get", "download", f"{PACKAGE}={version}", cwd=folder)
+    wanted = f"{PACKAGE}={version}"
+    call("apt-get", "-oAcquire::Retries=3", "download", wanted, cwd=folder)
     (package,) = folder.glob("*.deb")
     call("dpkg-deb", "-x", package, folder, cwd=folder)
     tree = folder / PACKAGE
