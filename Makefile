@@ -11,8 +11,8 @@ UV = $(shell command -v uv || echo .tools/bin/uv)
 RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.
 PYTEST = env --default-signal=INT $(RUN) pytest
-SCRIPTS = scripts/setup scripts/picture .ci/run
-C_FILES = $(shell find target plugin features -name '*.[ch]')
+SCRIPTS = scripts/setup scripts/picture .ci/run libvgetrandom/tests/statistics_battery.sh
+C_FILES = $(shell find target plugin features libvgetrandom -name '*.[ch]' -not -path '*/build/*')
 
 help: ## Say what can be made (default)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -41,7 +41,7 @@ lint: setup ## Check the style of Python, shell and C
 	$(RUN) clang-format --dry-run --Werror $(C_FILES)
 
 types: setup ## Check the types of the lab and its tests
-	$(RUN) mypy src tests
+	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
 
 unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit
@@ -49,7 +49,7 @@ unit: setup ## Run the tests that need no kernel (a minute)
 integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
 	$(RUN) temper build kstack --arch arm64
-	$(PYTEST) -v tests/integration
+	$(PYTEST) -v -n auto --dist loadgroup tests/integration
 
 clean: ## Remove what was made in this folder; kernels and results stay
 	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache report.html

@@ -17,6 +17,7 @@ PACKAGES = {
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     "aarch64-linux-gnu-ld": "binutils-aarch64-linux-gnu",
     "ld": "binutils",
+    "ninja": "ninja-build",
     "qemu-system-aarch64": "qemu-system-arm",
     "qemu-system-x86_64": "qemu-system-x86",
     "setpriv": "util-linux",

@@ -10,8 +10,8 @@ import pytest
 from temper.paths import REPOSITORY
 
 SCRIPT = REPOSITORY / "scripts" / "setup"
-REAL = ("dirname", "env", "id")
-NEEDED = re.findall(r"^\S+ +(\w[\w-]*)$", SCRIPT.read_text(), re.MULTILINE)
+REAL = ("dirname", "env", "id", "sed")
+NEEDED = re.findall(r"^\S+ +(\w[\w+-]*)$", SCRIPT.read_text(), re.MULTILINE)
 
 
 class Host:
@@ -84,6 +84,23 @@ def test_only_what_is_missing_is_installed(host: Host) -> None:
         "apt-get install --yes --no-install-recommends bc util-linux",
         "uv sync --locked",
     ]
+
+
+@pytest.mark.parametrize(
+    ("codename", "packages"),
+    [
+        ("bookworm", "cargo-web rust-web-clippy rustfmt-web"),
+        ("trixie", "cargo rust-clippy rustfmt"),
+    ],
+)
+def test_debian_12_has_a_newer_rust_beside_its_own(
+    host: Host, codename: str, packages: str
+) -> None:
+    host.gets("sed", f"echo {codename}")
+    for program in ("cargo", "cargo-clippy", "rustfmt"):
+        host.loses(program)
+    assert host.sets_up("check").returncode == 0
+    assert host.notes[1].endswith(f"--no-install-recommends {packages}")
 
 
 def test_sudo_is_used_by_who_is_not_root(host: Host, tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builds the library, the workers and what runs them."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from temper.errors import BuildError, InfraError
+from temper.process import need_tool, run
+from temper.progress import Progress, Task
+from vgetrandom_bench.glibc import Loader, find_glibc
+
+LIBRARY = Path(__file__).resolve().parents[2]
+PEERS = LIBRARY / "bench" / "peers"
+
+_NEEDS = {
+    "rust": "needs Rust 1.85 and its crates: apt-get install cargo on Debian 13",
+    "go": "needs Go 1.24: apt-get install golang-go on Debian 13",
+    "glibc": "needs libc6 of Debian 13",
+}
+_TIMEOUT = 1800.0
+"""Seconds: AWS-LC is large, machines are small."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What there is to run, and why the rest is missing."""
+
+    folder: Path
+    """The build folder of meson."""
+    rust: Path
+    go: Path
+    glibc: Loader | None
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Of ``rust``, ``go``, ``glibc``: why it is not there, and the cure."""
+
+
+def build(folder: Path, progress: Progress) -> Built:
+    """Build everything in ``folder``, which is meson's build folder.
+
+    Raises BuildError when the library or a worker in C does not build; peers that do
+    not are told in the result.
+    """
+    peers = folder / "bench-peers"
+    peers.mkdir(parents=True, exist_ok=True)
+    failures: dict[str, str] = {}
+    _build_workers(folder, progress)
+    with _peer("rust", "workers in Rust, with AWS-LC", failures, progress) as step:
+        step(
+            ["cargo", "build", "--release", "--locked"],
+            PEERS / "rust",
+            {"CARGO_TARGET_DIR": str(peers / "rust")},
+        )
+    with _peer("go", "the worker in Go", failures, progress) as step:
+        step(
+            [
+                "go",
+                "build",
+                "-trimpath",
+                "-buildvcs=false",
+                "-o",
+                str(peers / "go"),
+                ".",
+            ],
+            PEERS / "go",
+            {"GOTOOLCHAIN": "local"},
+        )
+    loader = None
+    with _peer("glibc", "Debian 13's libc", failures, progress):
+        loader = find_glibc(peers)
+    return Built(
+        folder=folder,
+        rust=peers / "rust" / "release" / "vgetrandom-bench-peers",
+        go=peers / "go",
+        glibc=loader,
+        failures=failures,
+    )
+
+
+def _build_workers(folder: Path, progress: Progress) -> None:
+    again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
+    with progress.task("building the library and the workers in C") as task:
+        # Once more each time, as a package may have been installed meanwhile.
+        _run(["meson", "setup", *again, str(folder)], LIBRARY, {}, task)
+        _run(["ninja", "-C", str(folder), "all", "bench-workers"], LIBRARY, {}, task)
+
+
+Step = Callable[[list[str], Path, Mapping[str, str]], None]
+
+
+@contextmanager
+def _peer(
+    name: str, title: str, failures: dict[str, str], progress: Progress
+) -> Iterator[Step]:
+    """Do without a peer that cannot be had here, and note why and what it needs."""
+    with progress.task(f"building or fetching {title}") as task:
+        try:
+            yield lambda command, cwd, env: _run(command, cwd, env, task)
+        except InfraError as error:
+            failures[name] = f"{_NEEDS[name]} ({error.message})"
+        except BuildError as error:
+            last = error.hint.splitlines()[-1:]
+            failures[name] = f"{_NEEDS[name]} ({': '.join([error.message, *last])})"
+
+
+def _run(command: list[str], cwd: Path, env: Mapping[str, str], task: Task) -> None:
+    need_tool(command[0])
+    done = run(
+        ["nice", *command],
+        cwd,
+        _TIMEOUT,
+        env={**os.environ, **env},
+        on_line=lambda line: task.update(0, note=line.strip()),
+    )
+    if done.status:
+        raise BuildError(f"'{' '.join(command[:2])}' failed", done.tail(15))

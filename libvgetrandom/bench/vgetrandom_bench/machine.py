@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""On what machine the figures were taken."""
+
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from temper.process import run
+
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_TIMEOUT = 20
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What decides how fast random bytes come, apart from the code."""
+
+    cpu: str
+    cpus: int
+    """Those this process may use."""
+    hypervisor: str
+    """Empty when none is seen."""
+    governor: str
+    """Empty when it cannot be seen, as in most virtual machines."""
+    kernel: str
+    libc: str
+    compiler: str
+    load: float
+    """Programs that wanted to run in the minute before, on average."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the facts for the head of a table."""
+        yield f"CPU       {self.cpu}, {self.cpus} usable"
+        yield f"virtual   {self.hypervisor or 'no hypervisor seen'}"
+        yield f"governor  {self.governor or 'not to be seen'}"
+        yield f"kernel    {self.kernel}"
+        yield f"host libc {self.libc}"
+        yield f"compiler  {self.compiler}"
+        yield f"load      {self.load:.1f} programs wanted to run when this started"
+
+
+def this_machine() -> Machine:
+    """Look at this machine."""
+    cpu = _lscpu()
+    return Machine(
+        cpu=cpu.get("Model name", platform.machine()),
+        cpus=len(os.sched_getaffinity(0)),
+        hypervisor=cpu.get("Hypervisor vendor", ""),
+        governor=_GOVERNOR.read_text().strip() if _GOVERNOR.exists() else "",
+        kernel=platform.release(),
+        libc=os.confstr("CS_GNU_LIBC_VERSION") or "",
+        compiler=_output("cc", "--version").split("\n")[0],
+        load=os.getloadavg()[0],
+    )
+
+
+def _lscpu() -> dict[str, str]:
+    # Its JSON is flat or nested, as the version has it; its text never is.
+    fields = (line.partition(":") for line in _output("lscpu").split("\n"))
+    return {name.strip(): value.strip() for name, _, value in fields}
+
+
+def _output(*command: str) -> str:
+    return "\n".join(run(command, Path("/"), _TIMEOUT).lines)

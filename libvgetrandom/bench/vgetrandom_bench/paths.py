@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The ways to random bytes that are compared, and what each needs."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vgetrandom_bench.builds import Built
+
+VDSO = "raw vDSO"
+SYSTEM_CALL = "system call"
+HOST_LIBC = "host libc"
+GLIBC = "glibc 2.41"
+LIBRARY = "vgetrandom"
+BATCH = "batch"
+CEILING = "ChaCha20"
+GO_CHACHA8 = "Go math/rand/v2"
+THREAD_RNG = "Rust ThreadRng"
+
+SIMD = {
+    "x86_64": ("avx512", "avx2", "sse2"),
+    "aarch64": ("neon",),
+}
+"""Vector instructions the library knows, by machine, widest first."""
+
+
+@dataclass(frozen=True)
+class RandomPath:
+    """One way to random bytes, by the worker that times it."""
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+    """Why it cannot be run here, and how to get it; empty: it can."""
+
+
+def random_paths(built: Built) -> list[RandomPath]:
+    """Return all paths in the order of the tables, those missing too."""
+    simd = SIMD.get(platform.machine(), ())
+    return [
+        _in_c(built, VDSO, "vdso"),
+        _in_c(built, SYSTEM_CALL, "syscall"),
+        _in_c(built, HOST_LIBC, "libc"),
+        _glibc(built),
+        _in_c(built, "musl", "libc_musl", package="musl-tools"),
+        _in_c(built, LIBRARY, "pass_through"),
+        *_by_simd(built, LIBRARY, "pass_through_simd", simd),
+        _preloaded(built, "preload, host libc", "libc"),
+        _preloaded(built, "preload, musl", "libc_musl", package="musl-tools"),
+        _in_c(built, BATCH, "batch"),
+        *_by_simd(built, BATCH, "batch_simd", simd),
+        *_by_simd(built, CEILING, "ceiling", simd),
+        _in_c(built, "OpenSSL", "openssl", package="libssl-dev"),
+        _in_c(built, "libsodium", "sodium", package="libsodium-dev"),
+        _peer(built, "Go crypto/rand", "go", built.go, "crypto"),
+        _peer(built, GO_CHACHA8, "go", built.go, "chacha8"),
+        _peer(built, "Rust getrandom", "rust", built.rust, "getrandom"),
+        _peer(built, THREAD_RNG, "rust", built.rust, "thread-rng"),
+        _peer(built, "AWS-LC", "rust", built.rust, "aws-lc"),
+    ]
+
+
+def with_simd(name: str, simd: str) -> str:
+    """Name the path that uses certain vector instructions: ``batch avx2``."""
+    return f"{name} {simd}"
+
+
+def _in_c(
+    built: Built,
+    name: str,
+    program: str,
+    *arguments: str,
+    package: str = "",
+    env: Mapping[str, str] | None = None,
+) -> RandomPath:
+    worker = built.folder / "bench" / program
+    return RandomPath(
+        name,
+        (str(worker), *arguments),
+        env or {},
+        missing="" if worker.exists() else f"apt-get install {package}",
+    )
+
+
+def _by_simd(
+    built: Built, name: str, program: str, simd: tuple[str, ...]
+) -> Iterator[RandomPath]:
+    for one in simd:
+        yield _in_c(built, with_simd(name, one), program, one)
+
+
+def _preloaded(built: Built, name: str, program: str, package: str = "") -> RandomPath:
+    preload = built.folder / "libvgetrandom-preload.so"
+    env = {"LD_PRELOAD": str(preload)}
+    return _in_c(built, name, program, package=package, env=env)
+
+
+def _glibc(built: Built) -> RandomPath:
+    worker = built.folder / "bench" / "libc"
+    if built.glibc is None:
+        return RandomPath(GLIBC, (), missing=built.failures["glibc"])
+    return RandomPath(GLIBC, built.glibc.command(worker))
+
+
+def _peer(
+    built: Built, name: str, language: str, program: Path, source: str
+) -> RandomPath:
+    return RandomPath(
+        name, (str(program), source), missing=built.failures.get(language, "")
+    )

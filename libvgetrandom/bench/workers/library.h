@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What workers of this library share. They are built twice: as a program that links the shared
+ * library, and with FORCE_SIMD inside the static one, where the argument names the vector
+ * instructions.
+ */
+#ifndef BENCH_LIBRARY_H
+#define BENCH_LIBRARY_H
+
+#include "worker.h"
+
+#include "vgetrandom.h"
+#ifdef FORCE_SIMD
+#include "config.h"
+#include "simd.h"
+#endif
+
+static void prepare(int argc, char **argv)
+{
+#ifdef FORCE_SIMD
+	if (argc != 2)
+		fail("the argument names the vector instructions");
+	config_need();
+	config.chacha20 = chacha20_named(argv[1]);
+#else
+	(void)argc, (void)argv;
+#endif
+}
+
+static void thread_begin(unsigned int index)
+{
+	(void)index;
+}
+
+#endif

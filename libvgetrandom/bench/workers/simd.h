@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which vector instructions a worker is to use, by the library's own table. */
+#ifndef BENCH_SIMD_H
+#define BENCH_SIMD_H
+
+#include "worker.h"
+
+#include "chacha20.h"
+
+static inline const struct chacha20 *chacha20_named(const char *name)
+{
+	for (const struct chacha20 *core = chacha20_all; core->name; core++) {
+		if (!strcmp(core->name, name) && chacha20_usable(core))
+			return core;
+	}
+	cannot("this CPU or build has no such vector instructions");
+}
+
+#endif

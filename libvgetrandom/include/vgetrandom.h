@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Random numbers of the kernel's generator without a system call, for programs on any libc.
+ *
+ * Functions may be called by any thread, and by a signal handler at any moment. Programs that fork
+ * need not do anything. What is promised, and what is not: SECURITY.md.
+ */
+#ifndef VGETRANDOM_H
+#define VGETRANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Pass-through: the kernel's own generator, as secure as the system call. */
+
+/*
+ * Does what getrandom(2) does, with its flags, and as a rule without a system call. Never touches
+ * errno. Of flags that contradict each other, GRND_RANDOM and GRND_INSECURE, the vDSO function does
+ * not complain.
+ *
+ * Returns the number of bytes written to buf, or a negative error number: those of getrandom(2)
+ * without EFAULT, which is a SIGSEGV here.
+ */
+ssize_t vgetrandom(void *buf, size_t len, unsigned int flags);
+
+/*
+ * Makes all that the calling thread will need, so that its later calls do no system call, as a
+ * sandbox may want it: not for memory, not in signal handlers nested up to three deep. One remains,
+ * which no program can avoid: the vDSO function itself calls getrandom(2) for a new key when the
+ * kernel reseeds its generator, about once a minute, when it took the state's page back, and after
+ * a fork.
+ *
+ * Returns 0, or a negative error number if calls of this thread will do system calls: -ENOSYS if
+ * the kernel offers no vDSO function, -ENOMEM without memory, those of getrandom(2).
+ */
+int vgetrandom_prewarm(void);
+
+/*
+ * Gives back what the calling thread holds; its next call takes anew. For threads that end without
+ * libc's knowledge: those of libc give back by themselves. Not for signal handlers.
+ */
+void vgetrandom_release(void);
+
+enum vgetrandom_status {
+	/* The kernel's vDSO function serves this thread. */
+	VGETRANDOM_VDSO = 0,
+	/* System calls: the kernel has no such function (before 6.11), or hides it. */
+	VGETRANDOM_NO_VDSO = 1,
+	/* System calls: there was no memory for a state. Tried again now and then. */
+	VGETRANDOM_NO_MEMORY = 2,
+	/*
+	 * The vDSO function, with a state borrowed for each call and somewhat slower: this thread
+	 * is about to end, or libc would not tell when it ends.
+	 */
+	VGETRANDOM_BORROWED = 3,
+};
+
+/* How the next call of this thread will be served. */
+enum vgetrandom_status vgetrandom_status(void);
+
+/* The same in words, for people. */
+const char *vgetrandom_status_text(enum vgetrandom_status status);
+
+/* The vector instructions in use: "avx512", "avx2", "sse2" or "neon". */
+const char *vgetrandom_simd(void);
+
+/*
+ * Batch: random numbers from a buffer of the calling thread, which the generator above fills. For
+ * programs that draw many small numbers.
+ *
+ * A BATCH DOES NOT NOTICE that its virtual machine was cloned or put back to a snapshot, until it
+ * is filled again: once the kernels know, both machines may still get the same numbers, 3840 bytes
+ * at most. Pass-through notices when the kernel does. Forks are noticed.
+ *
+ * These end the program (SIGILL or SIGTRAP) if the kernel refuses to give random bytes, which only
+ * a seccomp filter makes it do: a caller can do nothing sensible without.
+ */
+uint32_t vgetrandom_batch_u32(void);
+uint64_t vgetrandom_batch_u64(void);
+void vgetrandom_batch_bytes(void *buf, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Batch: numbers from a buffer, erased as they are read. A buffer is bulk, made from a fresh key
+ * that is not kept: so what memory holds tells nothing of numbers already given, and of those to
+ * come it holds one buffer. Its mark is looked at after each number was read: a fork, or the
+ * kernel that needed the page, wiped both.
+ */
+#include <errno.h>
+#include <vgetrandom.h>
+
+#include "batch.h"
+#include "compiler.h"
+#include "draw.h"
+#include "fill.h"
+#include "sys.h"
+#include "thread.h"
+
+enum {
+	NSEC_PER_SEC = 1000000000,
+	/* In nanoseconds. What memory holds is soon used, or gone. */
+	AGE_MAX = NSEC_PER_SEC,
+	/*
+	 * Bytes drawn until the age is looked at, which costs somebody in a hurry more than a draw:
+	 * twice as many each time if the clock did not tick since the last look, up to this.
+	 */
+	STEP_MAX = 512,
+	/* To find the buffer wiped, one after the other. */
+	ATTEMPTS = 4,
+	/* More than this is faster made directly. */
+	BYTES_MAX = 1024,
+};
+
+/* Copies and erases. In words, as the string instructions take 10 ns to start. */
+static inline void move(uint8_t *to, uint8_t *from, uint32_t size)
+{
+	const uint64_t zero = 0;
+
+	for (; size >= sizeof(zero); size -= (uint32_t)sizeof(zero)) {
+		__builtin_memcpy(to, from, sizeof(zero));
+		__builtin_memcpy(from, &zero, sizeof(zero));
+		to += sizeof(zero);
+		from += sizeof(zero);
+	}
+	if (size >= sizeof(uint32_t)) {
+		__builtin_memcpy(to, from, sizeof(uint32_t));
+		__builtin_memcpy(from, &zero, sizeof(uint32_t));
+		to += sizeof(uint32_t);
+		from += sizeof(uint32_t);
+		size -= (uint32_t)sizeof(uint32_t);
+	}
+	while (size--) {
+		*to++ = *from;
+		*from++ = 0;
+	}
+}
+
+/*
+ * Draws from the buffer. False: out is not to be used, as bytes are lacking or were wiped, or their
+ * age has to be looked at.
+ */
+static inline bool take(struct slot *slot, void *out, uint32_t size)
+{
+	struct slot_buffer *buffer = slot->buffer;
+	uint32_t left = slot->batch_left;
+
+	if (unlikely(left < slot->batch_stop + size))
+		return false;
+	left -= size;
+	slot->batch_left = left;
+	move(out, buffer->bytes + left, size);
+	drop_fence();
+	return likely(READ_ONCE(buffer->batch_mark));
+}
+
+/* Nanoseconds since some moment; 0 if the vDSO cannot tell. */
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	if (!config.clock || config.clock(CLOCK_MONOTONIC_COARSE, &time))
+		return 0;
+	return (uint64_t)time.tv_sec * NSEC_PER_SEC + (uint64_t)time.tv_nsec;
+}
+
+int batch_fill(struct slot *slot)
+{
+	uint32_t size = slot_buffer_size();
+	ssize_t got = 0;
+
+	slot->batch_left = 0;
+	slot->filled_at = now();
+	WRITE_ONCE(slot->buffer->batch_mark, 1);
+	signal_fence();
+	for (uint32_t done = 0; done < size; done += (uint32_t)got) {
+		got = draw_bulk(slot, slot->buffer->bytes + done, size - done, 0);
+		/* A signal, while the kernel served it. */
+		if (got == -EINTR)
+			got = 0;
+		else if (got <= 0)
+			return got ? (int)got : -EIO;
+	}
+	slot->batch_left = size;
+	/* Who fills ahead may draw much later: the age is looked at first. */
+	slot->batch_stop = size;
+	return 0;
+}
+
+/* Decides when to look again: not before size bytes are drawn. */
+static void plan_next_look(struct slot *slot, uint64_t time, uint32_t size)
+{
+	uint32_t left = slot->batch_left, step = slot->age_step;
+
+	if (time != slot->seen_at)
+		step = size;
+	else if (step < STEP_MAX)
+		step *= 2;
+	step = step < size ? size : step;
+	slot->age_step = step;
+	slot->seen_at = time;
+	slot->batch_stop = left > step ? left - step : 0;
+}
+
+/* Returns 0 or a negative error number. */
+static int take_or_fill(struct slot *slot, void *out, uint32_t size)
+{
+	uint64_t time = now();
+
+	if (time - slot->filled_at > AGE_MAX)
+		slot->batch_left = 0;
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		if (slot->batch_left < size || !READ_ONCE(slot->buffer->batch_mark)) {
+			int err = batch_fill(slot);
+
+			if (err)
+				return err;
+		}
+		plan_next_look(slot, time, size);
+		if (take(slot, out, size))
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+/* If that fails, there is no telling the caller, and nothing random to give him. */
+static void fill_or_end(void *out, size_t len, ssize_t (*source)(void *, size_t, unsigned int))
+{
+	if (fill(out, len, source))
+		__builtin_trap();
+}
+
+/* With a claimed slot, or NULL if the thread's own is in use, or there is none yet. */
+static noinline void get_slow(struct slot *slot, void *out, uint32_t size)
+{
+	int err = -ENOMEM;
+
+	if (!slot)
+		slot = thread_claim();
+	if (slot) {
+		err = take_or_fill(slot, out, size);
+		thread_release(slot);
+	}
+	if (err)
+		fill_or_end(out, size, sys_getrandom);
+}
+
+/* Returns true with the bytes at out; false with them at late. So out may be a register. */
+static inline bool get(void *out, void *late, uint32_t size)
+{
+	struct slot *slot = thread_claim_ready();
+
+	if (likely(slot) && likely(take(slot, out, size))) {
+		thread_release_ready(slot);
+		return true;
+	}
+	get_slow(slot, late, size);
+	return false;
+}
+
+api uint32_t vgetrandom_batch_u32(void)
+{
+	uint32_t value, late;
+
+	return get(&value, &late, sizeof(value)) ? value : late;
+}
+
+api uint64_t vgetrandom_batch_u64(void)
+{
+	uint64_t value, late;
+
+	return get(&value, &late, sizeof(value)) ? value : late;
+}
+
+api void vgetrandom_batch_bytes(void *buf, size_t len)
+{
+	if (len <= BYTES_MAX)
+		get(buf, buf, (uint32_t)len);
+	else
+		fill_or_end(buf, len, vgetrandom);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VGR_BATCH_H
+#define VGR_BATCH_H
+
+#include "pool.h"
+
+/* Fills a claimed slot's buffer anew. Returns 0, or a negative error number of getrandom(2). */
+int batch_fill(struct slot *slot);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "chacha20.h"
+
+#include "chacha20_cores.h"
+
+const struct chacha20 chacha20_all[] = {
+#if defined(__x86_64__)
+	{ "avx512", chacha20_avx512 },
+	{ "avx2", chacha20_avx2 },
+	{ "sse2", chacha20_sse2 },
+#elif defined(__aarch64__)
+	{ "neon", chacha20_neon },
+#endif
+	{ 0 },
+};
+
+_Bool chacha20_usable(const struct chacha20 *chacha20)
+{
+#if defined(__x86_64__)
+	/* Looks at what the operating system saves of the registers, too. */
+	__builtin_cpu_init();
+	if (chacha20->expand == chacha20_avx512)
+		return __builtin_cpu_supports("avx512f");
+	if (chacha20->expand == chacha20_avx2)
+		return __builtin_cpu_supports("avx2");
+#endif
+	/* The others are part of their architecture. */
+	return chacha20->expand != 0;
+}
+
+const struct chacha20 *chacha20_widest(void)
+{
+	const struct chacha20 *chacha20 = chacha20_all;
+
+	while (!chacha20_usable(chacha20))
+		chacha20++;
+	return chacha20;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VGR_COMPILER_H
+#define VGR_COMPILER_H
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define api         __attribute__((visibility("default")))
+#define noinline    __attribute__((noinline))
+
+/* A signal handler sees what stands above it as done, and nothing of what stands below. */
+#define signal_fence() __asm__ volatile("" ::: "memory")
+
+/*
+ * Between two reads of memory that the kernel may drop: if the second finds it whole, the first
+ * did. x86 reads in order, and what takes its pages interrupts it.
+ */
+#if defined(__aarch64__)
+#define drop_fence() __asm__ volatile("dmb ishld" ::: "memory")
+#else
+#define drop_fence() signal_fence()
+#endif
+
+/* Memory that a signal handler, a fork or the kernel may change between two accesses. */
+#define READ_ONCE(x)      (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, to) (*(volatile __typeof__(x) *)&(x) = (to))
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What was found out once about the kernel and the CPU. */
+#ifndef VGR_CONFIG_H
+#define VGR_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "chacha20.h"
+
+/* include/uapi/linux/random.h, struct vgetrandom_opaque_params */
+struct vdso_params {
+	uint32_t size_of_opaque_state;
+	uint32_t mmap_prot;
+	uint32_t mmap_flags;
+	uint32_t reserved[13];
+};
+
+typedef ssize_t vdso_getrandom_fn(void *buf, size_t len, unsigned int flags, void *state,
+				  size_t state_size);
+typedef long vdso_clock_gettime_fn(clockid_t clock, struct timespec *now);
+
+struct config {
+	/* NULL: there is none, all is done by system calls. */
+	vdso_getrandom_fn *vdso;
+	struct vdso_params params;
+	/* NULL: batches are not limited by age. */
+	vdso_clock_gettime_fn *clock;
+	const struct chacha20 *chacha20;
+};
+
+extern struct config config __attribute__((visibility("hidden")));
+
+/* Fills config at the first call. */
+void config_need(void);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include "libc.h"
+
+/* The shared objects serve programs of any libc, so they name none: what is there is used. */
+#ifdef VGR_ANY_LIBC
+#pragma weak getauxval
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+#define HAVE(function) (function)
+#else
+#define HAVE(function) true
+#endif
+
+enum {
+	/* Beyond these, glibc's pthread_setspecific() may call malloc(). */
+	KEYS_WITHOUT_MALLOC = 32,
+};
+
+static pthread_key_t key;
+static bool have_key;
+
+const void *libc_vdso_image(void)
+{
+	if (!HAVE(getauxval))
+		return LIBC_CANNOT_TELL;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it so. */
+	return (const void *)getauxval(AT_SYSINFO_EHDR);
+}
+
+void libc_prepare(void (*at_thread_exit)(void *))
+{
+	have_key = HAVE(pthread_key_create) && HAVE(pthread_setspecific) &&
+		   pthread_key_create(&key, at_thread_exit) == 0;
+}
+
+bool libc_tells_thread_exit(void *argument, enum libc_caller caller)
+{
+	if (!have_key || (caller == LIBC_CALLER_ANY && key >= KEYS_WITHOUT_MALLOC))
+		return false;
+	return pthread_setspecific(key, argument) == 0;
+}

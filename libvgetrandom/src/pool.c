@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Chunks of 63 slots, with a bit for each that is free. Without locks, so that a signal handler
+ * may take a slot while the code it interrupted takes one, and a child of a fork finds nothing
+ * half done. Chunks are never unmapped: their pages are the kernel's to drop.
+ *
+ * After a fork, slots of threads that the child does not have stay taken there. They cost it
+ * addresses, but no memory, as their pages are wiped by not being there.
+ */
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "compiler.h"
+#include "config.h"
+#include "pool.h"
+#include "sys.h"
+
+enum {
+	/* With the chunk's head they fill a page, and their bits a word. */
+	CHUNK_SLOTS = 63,
+};
+
+struct chunk {
+	struct chunk *next;
+	_Atomic uint64_t free;
+	struct slot slots[CHUNK_SLOTS];
+};
+
+_Static_assert(sizeof(struct chunk) == 4096, "a chunk is a page");
+
+static _Atomic(struct chunk *) chunks;
+
+static size_t state_space(void)
+{
+	return (config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
+	       ~(size_t)(SLOT_STATE_ALIGN - 1);
+}
+
+bool pool_can_hold(size_t state_size)
+{
+	return state_size <= SLOT_STATE_MAX;
+}
+
+uint32_t slot_buffer_size(void)
+{
+	return (uint32_t)(SLOT_PAGE_SIZE - state_space() - sizeof(struct slot_buffer));
+}
+
+static struct chunk *map_chunk(void)
+{
+	size_t pages_size = (size_t)CHUNK_SLOTS * SLOT_PAGE_SIZE;
+	uint8_t *pages =
+		sys_mmap(pages_size, (int)config.params.mmap_prot, (int)config.params.mmap_flags);
+	struct chunk *chunk;
+
+	if (!pages)
+		return NULL;
+	chunk = sys_mmap(sizeof(*chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	if (!chunk) {
+		sys_munmap(pages, pages_size);
+		return NULL;
+	}
+	for (int i = 0; i < CHUNK_SLOTS; i++) {
+		struct slot *slot = &chunk->slots[i];
+
+		slot->state = pages + (size_t)i * SLOT_PAGE_SIZE;
+		slot->buffer = (void *)((uint8_t *)slot->state + state_space());
+	}
+	return chunk;
+}
+
+static struct slot *take_from(struct chunk *chunk)
+{
+	uint64_t free = atomic_load_explicit(&chunk->free, memory_order_relaxed);
+
+	while (free) {
+		if (atomic_compare_exchange_weak_explicit(&chunk->free, &free, free & (free - 1),
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return &chunk->slots[__builtin_ctzll(free)];
+	}
+	return NULL;
+}
+
+static struct slot *take_from_new(void)
+{
+	struct chunk *chunk = map_chunk();
+
+	if (!chunk)
+		return NULL;
+	atomic_store_explicit(&chunk->free, (1ULL << CHUNK_SLOTS) - 2, memory_order_relaxed);
+	chunk->next = atomic_load(&chunks);
+	while (!atomic_compare_exchange_weak(&chunks, &chunk->next, chunk))
+		;
+	return &chunk->slots[0];
+}
+
+struct slot *pool_take(void)
+{
+	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
+		struct slot *slot = take_from(chunk);
+
+		if (slot)
+			return slot;
+	}
+	return take_from_new();
+}
+
+/* A call was left by a jump: what it left half done must not be gone on with. */
+static void wipe(struct slot *slot)
+{
+	volatile uint64_t *words = slot->state;
+
+	for (size_t i = 0; i < SLOT_PAGE_SIZE / sizeof(*words); i++)
+		words[i] = 0;
+}
+
+static struct chunk *chunk_of(const struct slot *slot)
+{
+	struct chunk *chunk = atomic_load(&chunks);
+
+	while (slot < chunk->slots || slot >= chunk->slots + CHUNK_SLOTS)
+		chunk = chunk->next;
+	return chunk;
+}
+
+void pool_give(struct slot *slot)
+{
+	struct chunk *chunk = chunk_of(slot);
+
+	if (slot->busy)
+		wipe(slot);
+	slot->busy = 0;
+	atomic_fetch_or_explicit(&chunk->free, 1ULL << (slot - chunk->slots), memory_order_release);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * libc's own functions, for dynamic programs that are started with LD_PRELOAD. Pass-through, never
+ * batch.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <vgetrandom.h>
+
+#include "compiler.h"
+#include "fill.h"
+#include "sys.h"
+
+enum {
+	GETENTROPY_MAX = 256,
+};
+
+#pragma weak __errno_location
+int *__errno_location(void);
+
+api ssize_t getrandom(void *buf, size_t len, unsigned int flags);
+api int getentropy(void *buf, size_t len);
+api uint32_t arc4random(void);
+api void arc4random_buf(void *buf, size_t len);
+api uint32_t arc4random_uniform(uint32_t bound);
+
+/*
+ * Programs that know nothing of the library may close their sandbox to mmap() before they draw, and
+ * be killed for the first draw then.
+ */
+__attribute__((constructor)) static void map_now(void)
+{
+	uint8_t byte;
+
+	vgetrandom(&byte, sizeof(byte), 0);
+}
+
+static void set_errno(int number)
+{
+	if (__errno_location)
+		*__errno_location() = number;
+}
+
+api ssize_t getrandom(void *buf, size_t len, unsigned int flags)
+{
+	ssize_t got = vgetrandom(buf, len, flags);
+
+	if (likely(got >= 0))
+		return got;
+	set_errno((int)-got);
+	return -1;
+}
+
+api int getentropy(void *buf, size_t len)
+{
+	int err = len > GETENTROPY_MAX ? -EIO : fill(buf, len, vgetrandom);
+
+	if (!err)
+		return 0;
+	set_errno(-err);
+	return -1;
+}
+
+/* Promises to succeed. A filter may refuse getrandom(2) and still allow the device. */
+static void fill_from_device(uint8_t *out, size_t len)
+{
+	long fd = sys_open_readonly("/dev/urandom");
+
+	while (fd >= 0 && len) {
+		long got = sys_read((int)fd, out, len);
+
+		if (got == -EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		out += got;
+		len -= (size_t)got;
+	}
+	if (len)
+		__builtin_trap();
+	sys_close((int)fd);
+}
+
+api void arc4random_buf(void *buf, size_t len)
+{
+	if (fill(buf, len, vgetrandom))
+		fill_from_device(buf, len);
+}
+
+api uint32_t arc4random(void)
+{
+	uint32_t value;
+
+	arc4random_buf(&value, sizeof(value));
+	return value;
+}
+
+/* Without the bias of a remainder: D. Lemire, Fast Random Integer Generation in an Interval. */
+api uint32_t arc4random_uniform(uint32_t bound)
+{
+	uint64_t product = (uint64_t)arc4random() * bound;
+
+	if ((uint32_t)product < bound) {
+		uint32_t biased = -bound % bound;
+
+		while ((uint32_t)product < biased)
+			product = (uint64_t)arc4random() * bound;
+	}
+	return (uint32_t)(product >> 32);
+}

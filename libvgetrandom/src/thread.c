@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <stdatomic.h>
+
+#include "config.h"
+#include "libc.h"
+#include "thread.h"
+
+enum {
+	/*
+	 * So many of the newest slots are looked at for an idle one. The others are of calls that
+	 * were left by jumps, or of handlers nested that deep.
+	 */
+	LOOK_AT = 8,
+	/* Calls served by system calls before memory is asked for again, which is one, too. */
+	NO_MEMORY_CALLS = 256,
+};
+
+_Thread_local struct thread thread;
+
+/*
+ * None is given back before it is out of reach of signal handlers that draw. What one keeps in
+ * between is not among them, and stays the thread's.
+ */
+static void give_all(void)
+{
+	struct slot *slot = __atomic_exchange_n(&thread.owned, NULL, __ATOMIC_RELAXED);
+
+	signal_fence();
+	WRITE_ONCE(thread.ready, NULL);
+	signal_fence();
+	while (slot) {
+		struct slot *next = slot->next;
+
+		pool_give(slot);
+		slot = next;
+	}
+}
+
+/* Other things that libc ends after this may still draw. */
+static void at_thread_exit(void *unused)
+{
+	(void)unused;
+	thread.mode = THREAD_BORROWS;
+	signal_fence();
+	give_all();
+}
+
+/* Before those that draw: such without a number come last. */
+__attribute__((constructor(101))) static void prepare(void)
+{
+	libc_prepare(at_thread_exit);
+	config_need();
+	/* Constructors before this one may have drawn, which borrows for good. */
+	thread.mode = THREAD_NEW;
+}
+
+/* A signal handler that comes in between does the same, and may never come back: no matter. */
+static void attach(enum libc_caller caller)
+{
+	bool told = libc_tells_thread_exit(&thread, caller);
+
+	thread.mode = told || caller == LIBC_CALLER_ORDINARY ? THREAD_ATTACHED : THREAD_BORROWS;
+}
+
+void thread_attach(void)
+{
+	if (thread.mode != THREAD_ATTACHED)
+		attach(LIBC_CALLER_ORDINARY);
+}
+
+void thread_detach(void)
+{
+	thread.mode = THREAD_NEW;
+	signal_fence();
+	give_all();
+}
+
+/* In one step, as seen by a signal handler that pushes as well. */
+static void push_owned(struct slot *slot)
+{
+	slot->next = READ_ONCE(thread.owned);
+	while (!__atomic_compare_exchange_n(&thread.owned, &slot->next, slot, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static struct slot *find_idle(void)
+{
+	struct slot *slot = READ_ONCE(thread.owned);
+
+	for (int i = 0; slot && i < LOOK_AT; i++, slot = slot->next) {
+		if (!READ_ONCE(slot->busy))
+			return slot;
+	}
+	return NULL;
+}
+
+bool thread_has_idle(void)
+{
+	return find_idle();
+}
+
+static struct slot *take(void)
+{
+	uint32_t no_memory = READ_ONCE(thread.no_memory);
+	struct slot *slot;
+
+	/* Read once: a signal handler that counts as well must not bring it below zero. */
+	if (no_memory) {
+		WRITE_ONCE(thread.no_memory, no_memory - 1);
+		return NULL;
+	}
+	slot = pool_take();
+	if (!slot)
+		thread.no_memory = NO_MEMORY_CALLS;
+	return slot;
+}
+
+static struct slot *claim_owned(void)
+{
+	struct slot *slot = find_idle();
+	bool found = slot;
+
+	if (!found)
+		slot = take();
+	if (!slot)
+		return NULL;
+	WRITE_ONCE(slot->busy, 1);
+	signal_fence();
+	if (!found)
+		push_owned(slot);
+	WRITE_ONCE(thread.ready, slot);
+	return slot;
+}
+
+static struct slot *claim_borrowed(void)
+{
+	struct slot *slot = take();
+
+	if (slot) {
+		slot->borrowed = 1;
+		WRITE_ONCE(slot->busy, 1);
+		signal_fence();
+	}
+	return slot;
+}
+
+struct slot *thread_claim(void)
+{
+	config_need();
+	if (!config.vdso)
+		return NULL;
+	if (thread.mode == THREAD_NEW)
+		attach(LIBC_CALLER_ANY);
+	return thread.mode == THREAD_ATTACHED ? claim_owned() : claim_borrowed();
+}
+
+void thread_release(struct slot *slot)
+{
+	thread_release_ready(slot);
+	if (slot->borrowed) {
+		slot->borrowed = 0;
+		pool_give(slot);
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include <errno.h>
+#include <vgetrandom.h>
+
+#include "batch.h"
+#include "compiler.h"
+#include "draw.h"
+#include "sys.h"
+#include "thread.h"
+
+enum {
+	/* Nested calls that find a slot without a system call, and the one they interrupt. */
+	PREWARMED_SLOTS = 4,
+};
+
+static noinline ssize_t vgetrandom_slow(void *buf, size_t len, unsigned int flags)
+{
+	struct slot *slot = thread_claim();
+	ssize_t got;
+
+	if (!slot)
+		return sys_getrandom(buf, len, flags);
+	got = draw(slot, buf, len, flags);
+	thread_release(slot);
+	return got;
+}
+
+api ssize_t vgetrandom(void *buf, size_t len, unsigned int flags)
+{
+	struct slot *slot = thread_claim_ready();
+	ssize_t got;
+
+	if (unlikely(!slot))
+		return vgetrandom_slow(buf, len, flags);
+	got = draw(slot, buf, len, flags);
+	thread_release_ready(slot);
+	return got;
+}
+
+/* The first draw makes a state's key, by a system call. */
+static int warm(struct slot *slot)
+{
+	uint8_t byte;
+	ssize_t got = draw(slot, &byte, sizeof(byte), 0);
+
+	if (got >= 0)
+		got = batch_fill(slot);
+	return got < 0 ? (int)got : 0;
+}
+
+api int vgetrandom_prewarm(void)
+{
+	struct slot *slots[PREWARMED_SLOTS];
+	int err = 0, n = 0;
+
+	config_need();
+	if (!config.vdso)
+		return -ENOSYS;
+	thread_attach();
+	thread.no_memory = 0;
+	/* Claimed all at a time, as nested calls would. */
+	for (; n < PREWARMED_SLOTS && !err; n++) {
+		slots[n] = thread_claim();
+		if (!slots[n]) {
+			err = -ENOMEM;
+			break;
+		}
+		err = warm(slots[n]);
+	}
+	while (n--)
+		thread_release(slots[n]);
+	return err;
+}
+
+api void vgetrandom_release(void)
+{
+	thread_detach();
+}
+
+api enum vgetrandom_status vgetrandom_status(void)
+{
+	config_need();
+	if (!config.vdso)
+		return VGETRANDOM_NO_VDSO;
+	/* A handler may have lacked it that interrupted a call. */
+	if (thread.no_memory && !thread_has_idle())
+		return VGETRANDOM_NO_MEMORY;
+	return thread.mode == THREAD_BORROWS ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
+}
+
+api const char *vgetrandom_status_text(enum vgetrandom_status status)
+{
+	switch (status) {
+	case VGETRANDOM_VDSO:
+		return "the kernel's vDSO function";
+	case VGETRANDOM_NO_VDSO:
+		return "system calls: the kernel offers no vDSO function";
+	case VGETRANDOM_NO_MEMORY:
+		return "system calls: no memory for a state";
+	case VGETRANDOM_BORROWED:
+		return "the kernel's vDSO function, with a state borrowed for each call";
+	}
+	return "unknown";
+}
+
+api const char *vgetrandom_simd(void)
+{
+	config_need();
+	return config.chacha20->name;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* ChaCha20 by others, to compare with: written to be read, and OpenSSL's. Both as chacha20_fn. */
+#ifndef VGR_TESTS_CHACHA20_REFERENCE_H
+#define VGR_TESTS_CHACHA20_REFERENCE_H
+
+#include "chacha20.h"
+
+chacha20_fn reference_expand;
+
+#ifdef HAVE_OPENSSL
+chacha20_fn openssl_expand;
+#define expected_expand openssl_expand
+#else
+#define expected_expand reference_expand
+#endif
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Description: draws on every path while its virtual machine is cloned.
+ *
+ * Waits for a byte on the third serial port before it draws. After 'n' and 'g' it stops the machine
+ * in mid-run, by the port of QEMU's pvpanic: who resumes it, or copies of it, knows to the draw
+ * what came after. After 'g' it is greedy: of a higher priority than the kernel's workers, so that
+ * on a single CPU nobody handles the notification until it has drawn some rounds.
+ *
+ * Prints the draws since as records of the lab, and when each round of them began.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/io.h>
+#include <sys/random.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+#include <vgetrandom.h>
+
+enum {
+	PVPANIC_PORT = 0x505,
+	PVPANIC_PANICKED = 1,
+	BULK_SIZE = 4096,
+	/* Not a divisor of any buffer: the machine stops while all of them are partly drawn. */
+	WARM_ROUNDS = 101,
+	ROUNDS_AFTERWARDS = 500,
+	GREEDY_ROUNDS = 300,
+	MAX_ROUNDS = 3000,
+};
+
+enum path { SYSTEM_CALL, PASS_THROUGH, BULK, BATCH, PATHS };
+
+static const char *const names[PATHS] = { "system call", "pass-through", "bulk", "batch" };
+
+static uint64_t draws[PATHS][MAX_ROUNDS];
+static uint64_t nanoseconds[MAX_ROUNDS];
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t draw_system_call(void)
+{
+	uint64_t value;
+
+	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+		fail("getrandom");
+	return value;
+}
+
+static uint64_t draw_pass_through(void)
+{
+	uint64_t value;
+
+	if (vgetrandom(&value, sizeof(value), 0) != sizeof(value))
+		fail("vgetrandom");
+	return value;
+}
+
+/* The end: what is expanded last. */
+static uint64_t draw_bulk(void)
+{
+	uint64_t values[BULK_SIZE / sizeof(uint64_t)];
+
+	if (vgetrandom(values, sizeof(values), 0) != sizeof(values))
+		fail("vgetrandom, bulk");
+	return values[BULK_SIZE / sizeof(uint64_t) - 1];
+}
+
+/*
+ * The system call comes first: once it draws from a new key, so must all that follows in this
+ * round.
+ */
+static void draw_round(int round)
+{
+	nanoseconds[round] = now();
+	draws[SYSTEM_CALL][round] = draw_system_call();
+	draws[PASS_THROUGH][round] = draw_pass_through();
+	draws[BULK][round] = draw_bulk();
+	draws[BATCH][round] = vgetrandom_batch_u64();
+}
+
+static void warm_up(void)
+{
+	for (int i = 0; i < WARM_ROUNDS; i++)
+		draw_round(i);
+}
+
+static int open_kernel_log(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
+		fail("/dev/kmsg");
+	return fd;
+}
+
+/* Whether the kernel said since the last call that its machine was cloned, and that it reseeded. */
+static bool clone_seen(int kernel_log)
+{
+	char line[1024];
+	bool seen = false;
+	ssize_t size;
+
+	while ((size = read(kernel_log, line, sizeof(line) - 1)) > 0) {
+		line[size] = '\0';
+		seen |= strstr(line, "reseeded due to virtual machine fork") != NULL;
+	}
+	if (errno != EAGAIN)
+		fail("reading /dev/kmsg");
+	return seen;
+}
+
+static char wait_for_byte(void)
+{
+	int fd = open("/dev/ttyS2", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	struct termios raw;
+	char byte;
+
+	if (fd < 0 || tcgetattr(fd, &raw))
+		fail("/dev/ttyS2");
+	cfmakeraw(&raw);
+	if (tcsetattr(fd, TCSANOW, &raw) || write(fd, "?", 1) != 1)
+		fail("/dev/ttyS2");
+	if (read(fd, &byte, 1) != 1)
+		fail("/dev/ttyS2");
+	return byte;
+}
+
+static void print_list(const char *name, const uint64_t *values, int count)
+{
+	printf("{\"type\":\"samples\",\"name\":\"%s\",\"values\":[", name);
+	for (int i = 0; i < count; i++)
+		printf("%s%" PRIu64, i ? "," : "", values[i]);
+	puts("]}");
+}
+
+static void schedule(int policy, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	if (sched_setscheduler(0, policy, &param))
+		fail("sched_setscheduler");
+}
+
+static void stop_machine(void)
+{
+	if (ioperm(PVPANIC_PORT, 1, 1))
+		fail("ioperm");
+	/* Reading the byte was a moment for others to draw. */
+	warm_up();
+	outb(PVPANIC_PANICKED, PVPANIC_PORT);
+}
+
+/* Returns the first round of which the kernel had said so, MAX_ROUNDS if it never did. */
+static int draw_until_seen(int kernel_log, int *rounds)
+{
+	int seen_in = MAX_ROUNDS;
+
+	*rounds = MAX_ROUNDS;
+	for (int i = 0; i < *rounds; i++) {
+		if (i == GREEDY_ROUNDS)
+			schedule(SCHED_OTHER, 0);
+		if (seen_in == MAX_ROUNDS && clone_seen(kernel_log)) {
+			seen_in = i;
+			if (i + ROUNDS_AFTERWARDS < MAX_ROUNDS)
+				*rounds = i + ROUNDS_AFTERWARDS;
+		}
+		draw_round(i);
+	}
+	return seen_in;
+}
+
+int main(void)
+{
+	int kernel_log = open_kernel_log(), rounds;
+	uint64_t seen_in;
+	char byte;
+
+	warm_up();
+	/* Pages that are made later would take time. */
+	memset(draws, 0, sizeof(draws));
+	memset(nanoseconds, 0, sizeof(nanoseconds));
+	byte = wait_for_byte();
+	if (byte == 'g')
+		schedule(SCHED_FIFO, 1);
+	if (byte == 'g' || byte == 'n')
+		stop_machine();
+	seen_in = (uint64_t)draw_until_seen(kernel_log, &rounds);
+	print_list("seen in round", &seen_in, 1);
+	print_list("nanoseconds", nanoseconds, rounds);
+	for (int path = 0; path < PATHS; path++)
+		print_list(names[path], draws[path], rounds);
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the pool holds, seen from outside. */
+#ifndef VGR_TESTS_POOL_COUNT_H
+#define VGR_TESTS_POOL_COUNT_H
+
+#include "check.h"
+#include "droppable.h"
+#include "pool.h"
+
+enum {
+	/* As in pool.c. */
+	POOL_CHUNK_SLOTS = 63,
+	POOL_SLOTS_MAX = 4096,
+	POOL_MAPPINGS_MAX = 64,
+};
+
+/* All slots there are, free or taken. */
+static inline size_t pool_slots(void)
+{
+	struct mapping mappings[POOL_MAPPINGS_MAX];
+	size_t count = droppable_mappings(mappings, POOL_MAPPINGS_MAX), size = 0;
+
+	check(count <= POOL_MAPPINGS_MAX, "%zu mappings", count);
+	for (size_t i = 0; i < count; i++)
+		size += mappings[i].size;
+	check(size % ((size_t)POOL_CHUNK_SLOTS * SLOT_PAGE_SIZE) == 0, "%zu bytes of slots", size);
+	return size / SLOT_PAGE_SIZE;
+}
+
+/*
+ * Ends the test unless exactly so many slots are taken: it takes all others, without the pool
+ * growing, and gives them back. No other thread may draw.
+ */
+static inline void pool_check_taken(size_t taken)
+{
+	static struct slot *slots[POOL_SLOTS_MAX];
+	size_t all = pool_slots(), free = all - taken;
+
+	check(all >= taken && free < POOL_SLOTS_MAX, "%zu slots, %zu taken", all, taken);
+	for (size_t i = 0; i < free; i++)
+		slots[i] = pool_take();
+	check(pool_slots() == all, "more than %zu of %zu slots are taken", taken, all);
+	slots[free] = pool_take();
+	check(pool_slots() > all, "fewer than %zu of %zu slots are taken", taken, all);
+	for (size_t i = 0; i <= free; i++)
+		pool_give(slots[i]);
+}
+
+#endif

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Description: calls of the library leave nothing secret in registers or in the 64 KiB of stack
+ * below.
+ *
+ * Each is done three times, twice with the same bytes in place of the vDSO's and once with others:
+ * what differs with them alone came from them. What the caller got is his, and no secret.
+ *
+ * The vDSO's own function is looked at, too: what it leaves is searched for its state.
+ */
+#include <stdbool.h>
+#include <string.h>
+#include <vgetrandom.h>
+
+#include "chacha20_each.h"
+#include "chacha20_residue.h"
+#include "config.h"
+#include "thread.h"
+
+enum {
+	STACK = 65536,
+	OUT_MAX = 70000,
+	FILL = 0x5a,
+	/* Of bytes that are found by chance alone in 100 KiB of others, hardly ever so many. */
+	WINDOW = 8,
+	/* The same for what was given to the caller, of which the shortest is so long. */
+	OUTPUT_WINDOW = 4,
+	/* The opaque state begins with what is left to draw, and the key. */
+	STATE_SECRETS = 128,
+	XSAVE_HEADER = 512,
+	XSAVE_HEADER_SIZE = 64,
+};
+
+struct observation {
+	struct observed_call call;
+	uint8_t stack[STACK];
+	uint8_t out[OUT_MAX];
+};
+
+struct subject {
+	const char *name;
+	/* Of the type that observe() calls. */
+	chacha20_fn *call;
+	/* Done before, unobserved. */
+	void (*prepare)(void);
+};
+
+static const size_t all_lengths[] = { 4, 16, 127, 128, 300, 1024, 4096, OUT_MAX };
+
+static uint8_t stack[STACK] __attribute__((aligned(64)));
+static uint8_t out[OUT_MAX];
+
+/* What the vDSO function would have made; given from the start by each call. */
+static uint8_t secret[4096];
+
+/* Leaves none of it: the string instruction takes it through no register. */
+static ssize_t give_secret(void *buf, size_t len, unsigned int flags, void *slot_state, size_t size)
+{
+	const uint8_t *from = secret;
+	uint8_t *to = buf;
+
+	(void)flags, (void)slot_state, (void)size;
+	check(len <= sizeof(secret), "%zu bytes of the vDSO", len);
+#if defined(__x86_64__)
+	{
+		size_t left = len;
+
+		__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(left) : : "memory");
+	}
+#else
+	for (size_t i = 0; i < len; i++)
+		((volatile uint8_t *)to)[i] = from[i];
+	__asm__ volatile("" ::: "memory");
+#endif
+	return (ssize_t)len;
+}
+
+static long stopped_clock(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	*now = (struct timespec){ .tv_sec = 1000 };
+	return 0;
+}
+
+/* observe() passes the same arguments to all. */
+static void call_vgetrandom(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
+{
+	(void)key, (void)start;
+	(void)vgetrandom(to, len, 0);
+}
+
+static void call_batch_bytes(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
+{
+	(void)key, (void)start;
+	vgetrandom_batch_bytes(to, len);
+}
+
+/* Their value is the caller's, who may keep it where he likes. */
+static void call_batch_u64(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
+{
+	uint64_t value = vgetrandom_batch_u64();
+
+	(void)len, (void)key, (void)start;
+	__builtin_memcpy(to, &value, sizeof(value));
+}
+
+static void call_batch_u32(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
+{
+	uint32_t value = vgetrandom_batch_u32();
+
+	(void)len, (void)key, (void)start;
+	__builtin_memcpy(to, &value, sizeof(value));
+}
+
+static void call_prewarm(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
+{
+	(void)to, (void)len, (void)key, (void)start;
+	(void)vgetrandom_prewarm();
+}
+
+/* The next call of the batch fills it. */
+static void empty_batch(void)
+{
+	uint64_t value;
+
+	(void)vgetrandom(&value, sizeof(value), 0);
+	thread.ready->batch_left = 0;
+	thread.ready->batch_stop = 0;
+	thread.ready->age_step = 0;
+	thread.ready->seen_at = 0;
+}
+
+/* The next call finds it filled, and its age known. */
+static void fill_batch(void)
+{
+	empty_batch();
+	for (int i = 0; i < 8; i++)
+		(void)vgetrandom_batch_u64();
+}
+
+static const struct subject subjects[] = {
+	{ .name = "vgetrandom", .call = call_vgetrandom, .prepare = empty_batch },
+	{ .name = "vgetrandom, the first", .call = call_vgetrandom, .prepare = vgetrandom_release },
+	{ .name = "batch_bytes", .call = call_batch_bytes, .prepare = fill_batch },
+	{ .name = "batch_bytes, filling", .call = call_batch_bytes, .prepare = empty_batch },
+	{ .name = "batch_u64", .call = call_batch_u64, .prepare = fill_batch },
+	{ .name = "batch_u64, filling", .call = call_batch_u64, .prepare = empty_batch },
+	{ .name = "batch_u32", .call = call_batch_u32, .prepare = fill_batch },
+	{ .name = "batch_u32, filling", .call = call_batch_u32, .prepare = empty_batch },
+	{ .name = "prewarm", .call = call_prewarm, .prepare = vgetrandom_release },
+};
+
+static void observe_call(struct observation *seen, const struct subject *subject, size_t len)
+{
+	subject->prepare();
+	memset(stack, FILL, sizeof(stack));
+	memset(out, 0, sizeof(out));
+	memset(&seen->call, 0, sizeof(seen->call));
+	seen->call.expand = subject->call;
+	seen->call.out = out;
+	seen->call.len = len;
+	seen->call.stack_top = stack + sizeof(stack);
+	observe(&seen->call);
+	memcpy(seen->stack, stack, sizeof(stack));
+	memcpy(seen->out, out, sizeof(out));
+#ifdef __x86_64__
+	/* Which registers are in use: not for us to compare. */
+	memset(seen->call.vector + XSAVE_HEADER, 0, XSAVE_HEADER_SIZE);
+#endif
+}
+
+static void observe_secret(struct observation *seen, const struct subject *subject, size_t len,
+			   uint8_t fill)
+{
+	uint32_t word = fill;
+
+	for (size_t i = 0; i < sizeof(secret); i++) {
+		word = word * 1664525 + 1013904223;
+		secret[i] = (uint8_t)(word >> 24);
+	}
+	observe_call(seen, subject, len);
+}
+
+/* Whether the bytes around are some that the caller got. */
+static bool is_output(const uint8_t *area, size_t size, size_t at, const uint8_t *output)
+{
+	size_t first = at < OUTPUT_WINDOW - 1 ? 0 : at - (OUTPUT_WINDOW - 1);
+
+	for (; first <= at && first + OUTPUT_WINDOW <= size; first++) {
+		if (memmem(output, OUT_MAX, area + first, OUTPUT_WINDOW))
+			return true;
+	}
+	return false;
+}
+
+static void check_area(const struct subject *subject, size_t len, const char *where,
+		       const uint8_t *areas[3], const uint8_t *output, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (areas[0][i] != areas[1][i] || areas[0][i] == areas[2][i] ||
+		    is_output(areas[0], size, i, output))
+			continue;
+		check(false, "%s, %zu bytes: a secret in %s, byte %zu of %zu", subject->name, len,
+		      where, i, size);
+	}
+}
+
+static void check_call(const struct subject *subject, size_t len)
+{
+	static struct observation a, again, b;
+
+	observe_secret(&a, subject, len, 1);
+	observe_secret(&again, subject, len, 1);
+	observe_secret(&b, subject, len, 2);
+	check(subject->call == call_prewarm || memcmp(a.out, b.out, len > 8 ? len : 4) != 0,
+	      "%s, %zu bytes: the same for all", subject->name, len);
+	check_area(subject, len, "the stack", (const uint8_t *[]){ a.stack, again.stack, b.stack },
+		   a.out, STACK);
+	check_area(subject, len, "general registers",
+		   (const uint8_t *[]){ (void *)a.call.general, (void *)again.call.general,
+					(void *)b.call.general },
+		   a.out, sizeof(a.call.general));
+	check_area(subject, len, "vector registers",
+		   (const uint8_t *[]){ a.call.vector, again.call.vector, b.call.vector }, a.out,
+		   VECTOR_AREA);
+}
+
+static void test(const struct chacha20 *core)
+{
+	const struct config found = config;
+
+	config.chacha20 = core;
+	config.vdso = give_secret;
+	config.clock = stopped_clock;
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		for (size_t j = 0; j < sizeof(all_lengths) / sizeof(*all_lengths); j++)
+			check_call(&subjects[i], all_lengths[j]);
+	}
+	vgetrandom_release();
+	config = found;
+}
+
+/* Returns the first offset in area at which some of the secrets lie, or size. */
+static size_t find_secrets(const void *area, size_t size, const uint8_t *secrets, size_t len)
+{
+	for (size_t i = 0; i + WINDOW <= len; i++) {
+		const uint8_t *found;
+
+		/* Partly erased: such can be found anywhere. */
+		if (memchr(secrets + i, 0, WINDOW))
+			continue;
+		found = memmem(area, size, secrets + i, WINDOW);
+		if (found)
+			return (size_t)(found - (const uint8_t *)area);
+	}
+	return size;
+}
+
+static void check_secrets(const char *name, const struct observation *seen, const void *secrets,
+			  size_t len)
+{
+	check(find_secrets(seen->stack, STACK, secrets, len) == STACK, "%s: on the stack", name);
+	check(find_secrets(seen->call.general, sizeof(seen->call.general), secrets, len) ==
+		      sizeof(seen->call.general),
+	      "%s: in general registers", name);
+	check(find_secrets(seen->call.vector, VECTOR_AREA, secrets, len) == VECTOR_AREA,
+	      "%s: in vector registers", name);
+}
+
+/* With the kernel's own function: its state, and what is in store, is nowhere else. */
+static void test_real_vdso(void)
+{
+	static struct observation seen;
+
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		if (subjects[i].call == call_prewarm)
+			continue;
+		for (size_t j = 0; j < sizeof(all_lengths) / sizeof(*all_lengths); j++) {
+			const struct slot *slot;
+
+			observe_call(&seen, &subjects[i], all_lengths[j]);
+			slot = thread.ready;
+			check_secrets("the vDSO's state", &seen, slot->state, STATE_SECRETS);
+			check_secrets("the batch", &seen, slot->buffer->bytes, slot->batch_left);
+		}
+	}
+	printf("the vDSO's own function: passed\n");
+}
+
+int main(void)
+{
+	uint8_t byte;
+
+	if (vgetrandom(&byte, 1, 0) != 1 || vgetrandom_status() != VGETRANDOM_VDSO)
+		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
+	test_real_vdso();
+	return each_core(test);
+}
