@@ -17,6 +17,22 @@ from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.run.plans import Planned, Workshop
 
+LONG_RUNS = {
+    *("proved", "proved_arm64", "proved_anywhere"),
+    *("priced", "priced_arm64", "priced_anywhere"),
+    *("tickless", "planned"),
+}
+"""Fixtures that several modules look at."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each worker of pytest-xdist make what nobody else makes."""
+    for item in items:
+        wanted = getattr(item, "fixturenames", ())
+        shared = LONG_RUNS.intersection(wanted)
+        group = "long runs" if shared else item.nodeid.split("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+
 
 @pytest.fixture(scope="session")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
