@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use crate::ffi;
+
+/// Random numbers from a buffer of the calling thread, for programs that draw many small
+/// ones.
+///
+/// # A batch does not notice that its virtual machine was cloned
+///
+/// Nor that it was put back to a snapshot, until the buffer is filled again: **both
+/// machines get the same numbers, 3840 bytes at most.** [`fill`](crate::fill) and
+/// `PassThrough` notice. So do not draw keys, nonces or tokens from a batch where machines
+/// are snapshotted. Forks are noticed.
+///
+/// # What it is
+///
+/// The buffer is made of a fresh key of the kernel's generator by `ChaCha20` of 20 rounds, erased
+/// as it is read, and thrown away after a second.
+///
+/// This type is empty: buffers belong to threads, in the library. So it may be copied and
+/// sent to other threads, where it draws from their buffers.
+///
+/// # Ends the program
+///
+/// By `SIGILL` or `SIGTRAP`, and without a panic, if the kernel refuses to give random
+/// bytes, which only a seccomp filter makes it do.
+///
+/// # Examples
+///
+/// ```
+/// let bucket = vgetrandom::Batch.u64() % 16;
+/// # assert!(bucket < 16);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batch;
+
+impl Batch {
+    /// Draws 32 bits.
+    #[inline]
+    #[must_use]
+    pub fn u32(self) -> u32 {
+        ffi::vgetrandom_batch_u32()
+    }
+
+    /// Draws 64 bits.
+    #[inline]
+    #[must_use]
+    pub fn u64(self) -> u64 {
+        ffi::vgetrandom_batch_u64()
+    }
+
+    /// Fills `buf`.
+    #[inline]
+    pub fn fill(self, buf: &mut [u8]) {
+        // SAFETY: the pointer and the length are those of one slice.
+        unsafe { ffi::vgetrandom_batch_bytes(buf.as_mut_ptr().cast(), buf.len()) };
+    }
+}
+
+/// With the feature `rand_core`. See the warning above.
+#[cfg(feature = "rand_core")]
+impl rand_core::TryRng for Batch {
+    type Error = rand_core::Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(self.u32())
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.u64())
+    }
+
+    #[inline]
+    fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Self::Error> {
+        self.fill(dst);
+        Ok(())
+    }
+}
+
+/// With the feature `rand_core`. See the warning above.
+#[cfg(feature = "rand_core")]
+impl rand_core::TryCryptoRng for Batch {}

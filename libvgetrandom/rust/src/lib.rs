@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
+
+mod batch;
+mod error;
+mod ffi;
+#[cfg(feature = "rand_core")]
+mod pass_through;
+mod status;
+mod thread;
+
+use core::mem::MaybeUninit;
+use core::ptr;
+
+pub use batch::Batch;
+pub use error::Error;
+#[cfg(feature = "rand_core")]
+pub use pass_through::PassThrough;
+pub use status::{Status, simd, status};
+pub use thread::{prewarm, release};
+
+/// Fills `buf` with random bytes of the kernel's generator, as a rule without a system call.
+///
+/// As secure as `getrandom(2)`. May be called by any thread, and by a signal handler at
+/// any moment; forks need no care. Waits, as the system call does, while a system that
+/// just booted has no entropy yet.
+///
+/// # Errors
+///
+/// Those of `getrandom(2)`. On a kernel that has this call, only a seccomp filter
+/// makes it fail. What is in `buf` then is not to be used.
+///
+/// # Examples
+///
+/// ```
+/// let mut key = [0; 32];
+/// vgetrandom::fill(&mut key)?;
+/// # assert_ne!(key, [0; 32]);
+/// # Ok::<(), vgetrandom::Error>(())
+/// ```
+#[inline]
+pub fn fill(buf: &mut [u8]) -> Result<(), Error> {
+    // SAFETY: only initialized bytes are ever written to what is initialized already.
+    let buf = unsafe { &mut *(ptr::from_mut(buf) as *mut [MaybeUninit<u8>]) };
+    fill_uninit(buf).map(|_| ())
+}
+
+/// [`fill`] for memory that was not written to before; returns `buf`, filled.
+///
+/// # Errors
+///
+/// Those of [`fill`].
+///
+/// # Examples
+///
+/// ```
+/// use core::mem::MaybeUninit;
+///
+/// let mut memory = [MaybeUninit::uninit(); 32];
+/// let key: &mut [u8] = vgetrandom::fill_uninit(&mut memory)?;
+/// # assert_ne!(key, [0; 32]);
+/// # Ok::<(), vgetrandom::Error>(())
+/// ```
+#[inline]
+pub fn fill_uninit(buf: &mut [MaybeUninit<u8>]) -> Result<&mut [u8], Error> {
+    let mut done = 0;
+    while done < buf.len() {
+        let rest = &mut buf[done..];
+        // SAFETY: the pointer and the length are those of one slice.
+        let got = unsafe { ffi::vgetrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
+        // A signal may end a long request early, or before its first byte.
+        match usize::try_from(got) {
+            Ok(got) => done += got,
+            Err(_) if got == INTERRUPTED => {}
+            Err(_) => return Err(Error::from_negative(got)),
+        }
+    }
+    // SAFETY: the loop ends when each byte was written.
+    Ok(unsafe { &mut *(ptr::from_mut(buf) as *mut [u8]) })
+}
+
+/// `-EINTR`, the same on both architectures.
+const INTERRUPTED: isize = -4;
