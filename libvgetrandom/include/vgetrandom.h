@@ -74,7 +74,7 @@ const char *vgetrandom_simd(void);
  * programs that draw many small numbers.
  *
  * A BATCH DOES NOT NOTICE that its virtual machine was cloned or put back to a snapshot, until it
- * is filled again: once the kernels know, both machines may still get the same numbers, 3840 bytes
+ * is filled again: once the kernels know, both machines may still get the same numbers, 3072 bytes
  * at most. Pass-through notices when the kernel does. Forks are noticed.
  *
  * These end the program (SIGILL or SIGTRAP) if the kernel refuses to give random bytes, which only

@@ -18,6 +18,8 @@
 enum {
 	/* With the chunk's head they fill a page, and their bits a word. */
 	CHUNK_SLOTS = 63,
+	/* Bytes that AVX-512 makes at a time: a part of that takes as long. */
+	WIDEST_PASS = 1024,
 };
 
 struct chunk {
@@ -43,7 +45,9 @@ bool pool_can_hold(size_t state_size)
 
 uint32_t slot_buffer_size(void)
 {
-	return (uint32_t)(SLOT_PAGE_SIZE - state_space() - sizeof(struct slot_buffer));
+	size_t room = SLOT_PAGE_SIZE - state_space() - sizeof(struct slot_buffer);
+
+	return (uint32_t)(room - room % WIDEST_PASS);
 }
 
 static struct chunk *map_chunk(void)

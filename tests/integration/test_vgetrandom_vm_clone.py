@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 FRESH = ("system call", "pass-through", "bulk")
 PATHS = (*FRESH, "batch")
-BATCH = 3840 // 8
+BATCH = 3072 // 8
 """Numbers in a buffer."""
 
 SEEN = "reseeded due to virtual machine fork"

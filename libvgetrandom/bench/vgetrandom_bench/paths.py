@@ -13,7 +13,9 @@ SYSTEM_CALL = "system call"
 HOST_LIBC = "host libc"
 GLIBC = "glibc 2.41"
 LIBRARY = "vgetrandom"
+STATIC = "vgetrandom, static"
 BATCH = "batch"
+STATIC_BATCH = "batch, static"
 CEILING = "ChaCha20"
 GO_CHACHA8 = "Go math/rand/v2"
 THREAD_RNG = "Rust ThreadRng"
@@ -46,10 +48,12 @@ def random_paths(built: Built) -> list[RandomPath]:
         _glibc(built),
         _in_c(built, "musl", "libc_musl", package="musl-tools"),
         _in_c(built, LIBRARY, "pass_through"),
+        _in_c(built, STATIC, "pass_through_static"),
         *_by_simd(built, LIBRARY, "pass_through_simd", simd),
         _preloaded(built, "preload, host libc", "libc"),
         _preloaded(built, "preload, musl", "libc_musl", package="musl-tools"),
         _in_c(built, BATCH, "batch"),
+        _in_c(built, STATIC_BATCH, "batch_static"),
         *_by_simd(built, BATCH, "batch_simd", simd),
         *_by_simd(built, CEILING, "ceiling", simd),
         _in_c(built, "OpenSSL", "openssl", package="libssl-dev"),

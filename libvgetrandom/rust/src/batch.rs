@@ -7,7 +7,7 @@ use crate::ffi;
 /// # A batch does not notice that its virtual machine was cloned
 ///
 /// Nor that it was put back to a snapshot, until the buffer is filled again: **both
-/// machines get the same numbers, 3840 bytes at most.** [`fill`](crate::fill) and
+/// machines get the same numbers, 3072 bytes at most.** [`fill`](crate::fill) and
 /// `PassThrough` notice. So do not draw keys, nonces or tokens from a batch where machines
 /// are snapshotted. Forks are noticed.
 ///
