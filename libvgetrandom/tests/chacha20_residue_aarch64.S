@@ -13,12 +13,16 @@
 	.globl	observe
 	.type	observe, %function
 observe:
-	stp	x29, x30, [sp, #-112]!
+	stp	x29, x30, [sp, #-160]!
 	stp	x19, x20, [sp, #16]
 	stp	d8, d9, [sp, #32]
 	stp	d10, d11, [sp, #48]
 	stp	d12, d13, [sp, #64]
 	stp	d14, d15, [sp, #80]
+	stp	x21, x22, [sp, #96]
+	stp	x23, x24, [sp, #112]
+	stp	x25, x26, [sp, #128]
+	stp	x27, x28, [sp, #144]
 	mov	x19, x0
 	mov	x20, sp
 
@@ -36,6 +40,10 @@ observe:
 	ldr	x2, [x19, #KEY]
 	ldr	x3, [x19, #START]
 	ldr	x9, [x19, #EXPAND]
+	/* The caller's values would be stored, and differ for reasons of his own. */
+	.irp	n, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 21, 22, 23, 24, 25, 26, 27, 28
+	mov	x\n, #0
+	.endr
 	blr	x9
 
 	/* The others have the caller's values. */
@@ -55,7 +63,11 @@ observe:
 	ldp	d10, d11, [sp, #48]
 	ldp	d12, d13, [sp, #64]
 	ldp	d14, d15, [sp, #80]
-	ldp	x29, x30, [sp], #112
+	ldp	x21, x22, [sp, #96]
+	ldp	x23, x24, [sp, #112]
+	ldp	x25, x26, [sp, #128]
+	ldp	x27, x28, [sp, #144]
+	ldp	x29, x30, [sp], #160
 	ret
 	.size	observe, . - observe
 

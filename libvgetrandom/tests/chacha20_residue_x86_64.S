@@ -19,6 +19,10 @@
 observe:
 	push	%rbx
 	push	%rbp
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
 	mov	%rdi, %rbx
 	mov	%rsp, %rbp
 
@@ -33,6 +37,10 @@ observe:
 	mov	LEN(%rbx), %rsi
 	mov	KEY(%rbx), %rdx
 	mov	START(%rbx), %rcx
+	/* The caller's values would be pushed, and differ for reasons of his own. */
+	.irp	n, 8, 9, 10, 11, 12, 13, 14, 15
+	xor	%r\n, %r\n
+	.endr
 	call	*EXPAND(%rbx)
 
 	/* The others have the caller's values. */
@@ -50,6 +58,10 @@ observe:
 	xsave64	VECTOR(%rbx)
 
 	mov	%rbp, %rsp
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
 	pop	%rbp
 	pop	%rbx
 	ret
