@@ -1,7 +1,5 @@
 """Runs that several tests look at, made once."""
 
-from pathlib import Path
-
 import pytest
 from lab import (
     ARCH,
@@ -13,38 +11,11 @@ from lab import (
     Answer,
     ask,
 )
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from temper.catalog import feature_named
 from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.run.plans import Planned, Workshop
-
-TOGETHER = (
-    # They look at the same runs: the fixtures below.
-    {
-        *("test_arm64", "test_bisect", "test_exact_counts"),
-        *("test_kstack_price", "test_kstack_proof", "test_kstack_readme"),
-    },
-    # They have apt fetch something, which needs that nobody else updates its lists.
-    {
-        *("test_bases", "test_compare"),
-        *("test_vgetrandom_kernels", "test_vgetrandom_vm_clone"),
-    },
-)
-"""Modules that one worker of pytest-xdist has to have; others are anybody's, whole."""
-
-
-class Modules(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Gives whole modules to workers."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        module = Path(nodeid.split("::", maxsplit=1)[0]).stem
-        return next((min(group) for group in TOGETHER if module in group), module)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Modules:
-    return Modules(config, log)
 
 
 @pytest.fixture(scope="session")
