@@ -16,8 +16,6 @@
 #include "sys.h"
 
 enum {
-	/* With the chunk's head they fill a page, and their bits a word. */
-	CHUNK_SLOTS = 63,
 	/* Bytes that AVX-512 makes at a time: a part of that takes as long. */
 	WIDEST_PASS = 1024,
 };
@@ -25,7 +23,7 @@ enum {
 struct chunk {
 	struct chunk *next;
 	_Atomic uint64_t free;
-	struct slot slots[CHUNK_SLOTS];
+	struct slot slots[POOL_CHUNK_SLOTS];
 };
 
 _Static_assert(sizeof(struct chunk) == 4096, "a chunk is a page");
@@ -52,7 +50,7 @@ uint32_t slot_buffer_size(void)
 
 static struct chunk *map_chunk(void)
 {
-	size_t pages_size = (size_t)CHUNK_SLOTS * SLOT_PAGE_SIZE;
+	size_t pages_size = (size_t)POOL_CHUNK_SLOTS * SLOT_PAGE_SIZE;
 	uint8_t *pages =
 		sys_mmap(pages_size, (int)config.params.mmap_prot, (int)config.params.mmap_flags);
 	struct chunk *chunk;
@@ -64,7 +62,7 @@ static struct chunk *map_chunk(void)
 		sys_munmap(pages, pages_size);
 		return NULL;
 	}
-	for (int i = 0; i < CHUNK_SLOTS; i++) {
+	for (int i = 0; i < POOL_CHUNK_SLOTS; i++) {
 		struct slot *slot = &chunk->slots[i];
 
 		slot->state = pages + (size_t)i * SLOT_PAGE_SIZE;
@@ -92,7 +90,7 @@ static struct slot *take_from_new(void)
 
 	if (!chunk)
 		return NULL;
-	atomic_store_explicit(&chunk->free, (1ULL << CHUNK_SLOTS) - 2, memory_order_relaxed);
+	atomic_store_explicit(&chunk->free, (1ULL << POOL_CHUNK_SLOTS) - 2, memory_order_relaxed);
 	chunk->next = atomic_load(&chunks);
 	while (!atomic_compare_exchange_weak(&chunks, &chunk->next, chunk))
 		;
@@ -123,7 +121,7 @@ static struct chunk *chunk_of(const struct slot *slot)
 {
 	struct chunk *chunk = atomic_load(&chunks);
 
-	while (slot < chunk->slots || slot >= chunk->slots + CHUNK_SLOTS)
+	while (slot < chunk->slots || slot >= chunk->slots + POOL_CHUNK_SLOTS)
 		chunk = chunk->next;
 	return chunk;
 }

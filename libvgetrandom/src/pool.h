@@ -13,6 +13,8 @@ enum {
 	/* Of the vDSO's opaque state, rounded up, so that what follows shares no cache line. */
 	SLOT_STATE_MAX = 2048,
 	SLOT_STATE_ALIGN = 64,
+	/* Slots are made so many at a time: with a head they fill a page, and their bits a word. */
+	POOL_CHUNK_SLOTS = 63,
 };
 
 /* Follows the opaque state in the slot's page. The kernel may make it all zero at any moment. */
@@ -21,6 +23,7 @@ struct slot_buffer {
 	uint32_t bulk_mark;
 	/* The same for what is in bytes. */
 	uint32_t batch_mark;
+	/* Bytes begin a cache line, as vector units want it. */
 	uint32_t unused[14];
 	uint8_t bytes[];
 };

@@ -8,8 +8,6 @@
 #include "pool.h"
 
 enum {
-	/* As in pool.c. */
-	POOL_CHUNK_SLOTS = 63,
 	POOL_SLOTS_MAX = 4096,
 	POOL_MAPPINGS_MAX = 64,
 };
