@@ -8,7 +8,7 @@
 
 enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16 };
 
-enum marker { MARKER_NONE, MARKER_BEGIN, MARKER_END };
+enum marker { MARKER_NONE, MARKER_BEGIN, MARKER_PAUSE, MARKER_END };
 
 /* Names of the classes; the first is of those in no other. NULL ends the list. */
 extern const char *const class_names[];

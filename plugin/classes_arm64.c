@@ -53,8 +53,13 @@ static const struct pattern {
 	{ 0xfffffbff, 0xd69f0bff, ERET }, /* eretaa, eretab */
 };
 
-/* As target/arch/arm64.h emits them: mov x10, x10 and mov x11, x11. */
-enum { BEGIN_INSN = 0xaa0a03ea, END_INSN = 0xaa0b03eb, INSN_BYTES = 4 };
+/* As target/arch/arm64.h emits them: mov of x10, x12 and x11 to itself. */
+enum {
+	BEGIN_INSN = 0xaa0a03ea,
+	PAUSE_INSN = 0xaa0c03ec,
+	END_INSN = 0xaa0b03eb,
+	INSN_BYTES = 4,
+};
 
 static uint32_t insn_word(const uint8_t *bytes)
 {
@@ -81,6 +86,8 @@ enum marker insn_marker(const uint8_t *bytes, size_t size)
 	switch (insn_word(bytes)) {
 	case BEGIN_INSN:
 		return MARKER_BEGIN;
+	case PAUSE_INSN:
+		return MARKER_PAUSE;
 	case END_INSN:
 		return MARKER_END;
 	}

@@ -24,8 +24,9 @@ const char *const class_names[] = {
 	[CLAC] = "clac",       NULL,
 };
 
-/* As target/arch/x86_64.h emits them: xchg %r10,%r10 and xchg %r11,%r11. */
+/* As target/arch/x86_64.h emits them: xchg of %r10, %r12 and %r11 with itself. */
 static const uint8_t begin_bytes[] = { 0x4d, 0x87, 0xd2 };
+static const uint8_t pause_bytes[] = { 0x4d, 0x87, 0xe4 };
 static const uint8_t end_bytes[] = { 0x4d, 0x87, 0xdb };
 
 static bool is_prefix(uint8_t byte)
@@ -91,6 +92,8 @@ enum marker insn_marker(const uint8_t *bytes, size_t size)
 		return MARKER_NONE;
 	if (!memcmp(bytes, begin_bytes, size))
 		return MARKER_BEGIN;
+	if (!memcmp(bytes, pause_bytes, size))
+		return MARKER_PAUSE;
 	if (!memcmp(bytes, end_bytes, size))
 		return MARKER_END;
 	return MARKER_NONE;

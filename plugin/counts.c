@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * QEMU TCG plugin: counts the instructions between a begin and an end marker by
- * class, apart for kernel and user, and writes a record per marked region.
+ * class, apart for kernel and user, and writes a record per marked region. From a
+ * pause marker to the next begin marker nothing is counted.
  *
  * Counted per instruction, not per block: a block left early would count whole.
  *
  * Argument: out=FILE
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ int qemu_plugin_version = TEMPER_PLUGIN_API;
 
 static const char *const ring_names[RINGS] = { "user", "kernel" };
 static counts_t at_begin;
+static bool counting;
 static counts_t regions[MAX_REGIONS];
 static unsigned int nr_regions;
 static const char *out_path;
@@ -85,19 +88,30 @@ static void on_begin(unsigned int vcpu, void *userdata)
 	(void)vcpu;
 	(void)userdata;
 	read_all(at_begin);
+	counting = true;
+}
+
+static void on_pause(unsigned int vcpu, void *userdata)
+{
+	counts_t now;
+
+	(void)vcpu;
+	(void)userdata;
+	if (!counting || nr_regions == MAX_REGIONS)
+		return;
+	read_all(now);
+	for (unsigned int ring = 0; ring < RINGS; ring++)
+		for (unsigned int class = 0; class_names[class]; class++)
+			regions[nr_regions][ring][class] +=
+				now[ring][class] - at_begin[ring][class];
+	counting = false;
 }
 
 static void on_end(unsigned int vcpu, void *userdata)
 {
-	(void)vcpu;
-	(void)userdata;
-	if (nr_regions == MAX_REGIONS)
-		return;
-	read_all(regions[nr_regions]);
-	for (unsigned int ring = 0; ring < RINGS; ring++)
-		for (unsigned int class = 0; class_names[class]; class++)
-			regions[nr_regions][ring][class] -= at_begin[ring][class];
-	nr_regions++;
+	on_pause(vcpu, userdata);
+	if (nr_regions < MAX_REGIONS)
+		nr_regions++;
 }
 
 static size_t insn_bytes(struct qemu_plugin_insn *insn, uint8_t *bytes)
@@ -123,6 +137,10 @@ static void on_insn(struct qemu_plugin_insn *insn)
 	switch (insn_marker(bytes, size)) {
 	case MARKER_BEGIN:
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_begin, QEMU_PLUGIN_CB_NO_REGS,
+						       NULL);
+		break;
+	case MARKER_PAUSE:
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, QEMU_PLUGIN_CB_NO_REGS,
 						       NULL);
 		break;
 	case MARKER_END:

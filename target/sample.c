@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 
@@ -94,6 +96,16 @@ void samples_destroy(struct samples *s)
 	free(s);
 }
 
+void samples_hide(struct samples *s)
+{
+	uintptr_t page = (uintptr_t)getpagesize();
+	uintptr_t begin = ((uintptr_t)s + page - 1) & -page;
+	uintptr_t end = (uintptr_t)(s + 1) & -page;
+
+	if (madvise((void *)begin, end - begin, MADV_DONTFORK))
+		fail("samples");
+}
+
 void samples_begin(struct samples *s)
 {
 	s->interrupts = count_interrupts();
@@ -105,13 +117,10 @@ void samples_end(struct samples *s)
 	s->interrupts = count_interrupts() - s->interrupts;
 }
 
-void samples_add(struct samples *s, uint64_t value, uint64_t tick_now)
+void samples_put(struct samples *s, uint64_t value, bool tick)
 {
-	bool tick = tick_now != s->last_tick;
-
 	/* FNV-1a by words: two boots agree only if every sample does, in order. */
 	s->sequence = (s->sequence ^ value) * 1099511628211u;
-	s->last_tick = tick_now;
 	if (value < NEAR) {
 		s->near[tick][value]++;
 		return;
@@ -121,6 +130,12 @@ void samples_add(struct samples *s, uint64_t value, uint64_t tick_now)
 		exit(1);
 	}
 	s->far[s->nr_far++] = (struct far){ .value = value, .tick = tick };
+}
+
+void samples_add(struct samples *s, uint64_t value, uint64_t tick_now)
+{
+	samples_put(s, value, tick_now != s->last_tick);
+	s->last_tick = tick_now;
 }
 
 static int compare_far(const void *a, const void *b)

@@ -25,6 +25,9 @@ struct workload {
 struct samples *samples_create(void);
 void samples_destroy(struct samples *s);
 
+/* Keep the samples out of child processes, where their pages would be mapped too. */
+void samples_hide(struct samples *s);
+
 /* Start counting ticks and interrupts; call right before the marked region. */
 void samples_begin(struct samples *s);
 void samples_end(struct samples *s);
@@ -35,6 +38,12 @@ void samples_end(struct samples *s);
  * few hit nothing, but no sample that was hit is missed.
  */
 void samples_add(struct samples *s, uint64_t value, uint64_t tick_now);
+
+/*
+ * The same by who knows whether a tick hit it. Of samples so long that ticks fall into
+ * every one, they are a part: none is told apart.
+ */
+void samples_put(struct samples *s, uint64_t value, bool tick);
 
 /* Print the histogram and workload records. */
 void samples_print(struct samples *s, const struct workload *w);

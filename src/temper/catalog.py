@@ -4,6 +4,7 @@ Everything a feature is stands in its folder; this module only checks that it is
 complete and says where it is not.
 """
 
+import math
 import tomllib
 from collections.abc import Collection, Set
 from enum import StrEnum
@@ -101,6 +102,25 @@ class Proof(TargetProgram):
         return f"{self.program} {self.samples}"
 
 
+class Switch(_Strict):
+    """A register write that counts as one instruction and takes hardware longer."""
+
+    title: str = Field(max_length=30)
+    """What such writes are called, as ``level switches``; it goes into headings."""
+    counted_as: str
+    """The class of instructions that they are in, as ``kernel_wrmsr``."""
+    cycles: tuple[float, float]
+    """Least and most that one takes on hardware: stated, not measured."""
+    source: str
+    """Where ``cycles`` is from."""
+
+    @model_validator(mode="after")
+    def _cycles_are_a_range(self) -> Self:
+        if not 0 < self.cycles[0] <= self.cycles[1] < math.inf:
+            raise ValueError("cycles must be the least and the most, above 0")
+        return self
+
+
 class Feature(_Strict):
     """A hardening feature, as its feature.toml describes it."""
 
@@ -124,6 +144,8 @@ class Feature(_Strict):
     variants: dict[str, Variant] = Field(min_length=2)
     sabotages: dict[str, Variant] = Field(default_factory=dict)
     """Broken variants that some proof must find VULNERABLE, and sound ones."""
+    switches: dict[str, Switch] = Field(default_factory=dict)
+    """architecture -> the costly register write of the feature, if it has one."""
     folder: Path
 
     @model_validator(mode="after")
@@ -143,6 +165,8 @@ class Feature(_Strict):
             foreign = set(proof.architectures) - set(self.architectures)
             if foreign:
                 raise ValueError(f"proof '{name}' is for {sorted(foreign)}")
+        if foreign := self.switches.keys() - set(self.architectures):
+            raise ValueError(f"switches are for {sorted(foreign)}")
         return self
 
     @model_validator(mode="after")

@@ -326,7 +326,7 @@ def price(
     bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
     planned = bench.workshop.price(described, calls, _names(variants))
-    _show_price(price_report(bench.run(planned, resume)), json)
+    _show_price(_priced(bench.run(planned, resume)), json)
 
 
 @app.command()
@@ -353,7 +353,7 @@ def compare(
     bench = _Bench.of(arch, setting=setting)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     planned = bench.workshop.compare(kernels, tuple(workload or ()), calls)
-    _show_price(price_report(bench.run(planned, resume)), json)
+    _show_price(_priced(bench.run(planned, resume)), json)
 
 
 def _show_price(report: PriceReport, json: str) -> None:
@@ -436,7 +436,15 @@ def _the_one(
 def _report(run: StoredRun) -> tuple[PriceReport | None, ProofReport | None]:
     if run.plan.kind is Kind.PROVE:
         return None, proof_report(run, feature_named(run.plan.feature))
-    return price_report(run), None
+    return _priced(run), None
+
+
+def _priced(run: StoredRun) -> PriceReport:
+    """Price a run, with the register write that its feature states by now."""
+    if run.plan.kind is Kind.COMPARE:
+        return price_report(run)
+    feature = feature_named(run.plan.feature)
+    return price_report(run, feature.switches.get(run.plan.arch))
 
 
 def _print_reports(prices: PriceReport | None, proofs: ProofReport | None) -> None:

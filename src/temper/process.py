@@ -16,6 +16,7 @@ from temper.errors import InfraError
 PACKAGES = {
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     "aarch64-linux-gnu-ld": "binutils-aarch64-linux-gnu",
+    "as": "binutils",
     "ld": "binutils",
     "ninja": "ninja-build",
     "qemu-system-aarch64": "qemu-system-arm",

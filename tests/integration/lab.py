@@ -135,11 +135,16 @@ def boots_of(
     """Boot one variant of a plan, and nothing else meanwhile if ``count`` is 1."""
     slots = tuple(Slot(variant=variant, repeat=number) for number in range(count))
     plan = planned.plan.model_copy(update={"slots": slots})
+    run = run_of(replace(planned, plan=plan), machine)
+    return [boot_results(boot) for boot in run.boots]
+
+
+def run_of(planned: Planned, machine: Tcg) -> StoredRun:
+    """Carry out a plan, with a store of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with Store.open(f"sqlite:///{folder / 'results.db'}", folder) as store:
-            run = execute(replace(planned, plan=plan), machine, store, Quiet())
-    return [boot_results(boot) for boot in run.boots]
+            return execute(planned, machine, store, Quiet())
 
 
 class WithoutPlugin(Tcg):

@@ -8,7 +8,7 @@ from temper.arch import Arch
 from temper.kernel.compiler import cross_prefix
 from temper.paths import REPOSITORY
 
-MARKERS = ["none", "begin", "end"]
+MARKERS = ["none", "begin", "pause", "end"]
 _TIMEOUT = 60
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.catalog import Outcome
+from temper.catalog import Outcome, Switch
 from temper.report.models import InForceSummary, ProofEvidence, ProofReport, VariantInfo
 from temper.run.facts import BootFacts, Kind, RunPlan, Slot, StoredBoot, StoredRun
 from temper.stats.exact import successive_pairs
@@ -282,6 +282,77 @@ def proof_report_of_many() -> ProofReport:
         }
     )
 
+
+WRITES = [
+    f"{kind}-{level}"
+    for kind in ("user", "init", "vmalloc", "vmemmap", "fixmap", "early", "fork")
+    for level in ("pte", "pmd", "pud", "p4d", "pgd")
+]
+"""35 proofs, as a feature has that protects page tables."""
+UNKEYED = {"pte-unkeyed": "user-pte", "pgd-unkeyed": "init-pgd"}
+"""Sabotage -> the one proof that is there for it."""
+
+
+def proof_report_of_writes(
+    found: dict[str, dict[str, Outcome]] | None = None,
+) -> ProofReport:
+    """Return a proof by 35 attacks; ``found``: variant -> proof -> what else it was.
+
+    Of a sabotage something is expected of one proof only.
+    """
+    unkeyed = dict.fromkeys(UNKEYED, Outcome.VULNERABLE)
+    expected = {
+        "off": Outcome.VULNERABLE,
+        "stock": Outcome.BLOCKED,
+        "no-pks": Outcome.UNSUPPORTED,
+        **unkeyed,
+    }
+    evidence = {
+        variant: {
+            proof: _write(
+                (found or {}).get(variant, {}).get(proof, outcome),
+                outcome if UNKEYED.get(variant, proof) == proof else None,
+            )
+            for proof in WRITES
+        }
+        for variant, outcome in expected.items()
+    }
+    told = proof_report()
+    return told.model_copy(
+        update={
+            "outcomes": expected,
+            "proven": not found,
+            "as_expected": not found,
+            "sabotages": list(UNKEYED),
+            "evidence": evidence,
+            "in_force": dict.fromkeys(expected, told.in_force["stock"]),
+            "variants": {variant: _info(variant) for variant in expected},
+            "proofs": {name: f"write to a table: {name}" for name in WRITES},
+        }
+    )
+
+
+def _write(outcome: Outcome, expected: Outcome | None) -> ProofEvidence:
+    reasons = {
+        Outcome.VULNERABLE: "12 of 12 writes landed",
+        Outcome.BLOCKED: "all 12 writes faulted",
+        Outcome.UNSUPPORTED: "the kernel failed: it hung",
+    }
+    return ProofEvidence(
+        outcome=outcome,
+        expected=expected,
+        reasons=[reasons[outcome]],
+        figures={"tries": 12, "landed": 12.0 * (outcome is Outcome.VULNERABLE)},
+        clock="the host's",
+    )
+
+
+SWITCH = Switch(
+    title="level switches",
+    counted_as="kernel_rdtsc",
+    cycles=(20, 200.5),
+    source="A Manual, chapter 3",
+)
 
 SIDE = {"lfsr": Outcome.BLOCKED, "none": Outcome.BLOCKED}
 

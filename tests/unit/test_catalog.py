@@ -132,6 +132,45 @@ def test_a_proof_may_be_for_some_architectures(folder: Path) -> None:
     assert list(feature.proofs_on("arm64")) == ["overwrite"]
 
 
+SWITCH = """
+[switches.x86_64]
+title = "level switches"
+counted_as = "kernel_wrmsr"
+cycles = [20, 200.5]
+source = "A Manual, chapter 3"
+"""
+
+
+def test_a_switch_is_read_for_its_architecture(folder: Path) -> None:
+    assert load_feature(folder).switches == {}
+    (folder / "feature.toml").write_text(WHOLE + SWITCH)
+    [(arch, switch)] = load_feature(folder).switches.items()
+    assert (arch, switch.title) == ("x86_64", "level switches")
+    assert switch.counted_as == "kernel_wrmsr"
+    assert switch.cycles == (20, 200.5)
+    assert switch.source == "A Manual, chapter 3"
+
+
+@pytest.mark.parametrize(
+    ("stated", "wrong", "message"),
+    [
+        ("x86_64]", "arm64]", "switches are for ['arm64']"),
+        ("[20, 200.5]", "[200.5, 20]", "cycles must be the least and the most"),
+        ("[20, 200.5]", "[0, 20]", "cycles must be the least and the most"),
+        ("[20, 200.5]", "[20, inf]", "cycles must be the least and the most"),
+        ("[20, 200.5]", "[nan, nan]", "cycles must be the least and the most"),
+        ("[20, 200.5]", "[20]", "switches.x86_64.cycles"),
+        ('source = "A Manual, chapter 3"', "", "switches.x86_64.source"),
+        ("level switches", "l" * 31, "switches.x86_64.title"),
+    ],
+)
+def test_a_switch_that_makes_no_sense_is_refused(
+    folder: Path, stated: str, wrong: str, message: str
+) -> None:
+    (folder / "feature.toml").write_text(WHOLE + SWITCH.replace(stated, wrong))
+    assert message in complaint(folder).message
+
+
 def test_a_part_keeps_the_order_and_what_must_hold_of_it(folder: Path) -> None:
     feature = load_feature(folder)
     part = feature.only({"hollow", "on", "off"}, ["replay"])

@@ -76,10 +76,11 @@ CLASSES = {
 }
 MARKERS = {
     "begin": ["mov x10, x10"],
+    "pause": ["mov x12, x12"],
     "end": ["mov x11, x11"],
     "none": [
         *("mov w10, w10", "mov w11, w11", "mov x10, x11", "mov x11, x10"),
-        *("mov x9, x9", "mov x12, x12", "orr x10, x10, x10", "add x10, x10, #0"),
+        *("mov x9, x9", "mov x13, x13", "orr x10, x10, x10", "add x10, x10, #0"),
         *("mvn x10, x10", "nop", "isb"),
     ],
 }
@@ -128,7 +129,7 @@ def test_a_torn_instruction_is_nothing(
         assert classifier.marker_of(encodings[text][:size]) == "none"
 
 
-@pytest.mark.parametrize("name", ["begin", "end"])
+@pytest.mark.parametrize("name", ["begin", "pause", "end"])
 def test_the_markers_are_those_of_the_target(
     name: str, tmp_path: Path, classifier: Classifier
 ) -> None:

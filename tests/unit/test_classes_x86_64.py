@@ -51,10 +51,11 @@ CLASSES = {
 }
 MARKERS = {
     "begin": ["xchg %r10,%r10"],
+    "pause": ["xchg %r12,%r12"],
     "end": ["xchg %r11,%r11"],
     "none": [
         *("xchg %r10d,%r10d", "xchg %r11d,%r11d", "xchg %r10,%r11", "xchg %r11,%r10"),
-        *("xchg %r10,(%r10)", "xchg %rdx,%rdx", "xchg %r12,%r12", "mov %r10,%r10"),
+        *("xchg %r10,(%r10)", "xchg %rdx,%rdx", "xchg %r13,%r13", "mov %r10,%r10"),
         *("xchg %ax,%ax", "nop", "rdtsc", "lock xchg %r10,(%rdx)"),
     ],
 }
@@ -109,7 +110,7 @@ def test_no_byte_beyond_the_size_is_looked_at(
         assert classifier.class_of(code, size) == "other", size
 
 
-@pytest.mark.parametrize("name", ["begin", "end"])
+@pytest.mark.parametrize("name", ["begin", "pause", "end"])
 def test_the_markers_are_those_of_the_target(
     name: str, tmp_path: Path, classifier: Classifier
 ) -> None:

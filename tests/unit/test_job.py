@@ -15,7 +15,7 @@ from temper.progress import Quiet
 from temper.run import job
 from temper.run.job import (
     all_workloads,
-    kernel_workloads,
+    common_workloads,
     pack,
     target_programs,
     workloads,
@@ -52,6 +52,7 @@ def test_workloads_are_sized_from_one_number() -> None:
         "run ctx pipe 2000 200",
     ]
     assert workloads(("ctx/pipe",), 100)[0].samples == 100
+    assert workloads(("vmalloc/p1",), 100)[0].line == "run vmalloc p1 3 1"
 
 
 def test_all_workloads_can_be_asked_for() -> None:
@@ -59,9 +60,25 @@ def test_all_workloads_can_be_asked_for() -> None:
     assert len(workloads(all_workloads(), 1000)) == len(all_workloads())
 
 
-def test_generators_tell_nothing_of_a_kernel() -> None:
-    only_when_named = set(all_workloads()) - set(kernel_workloads())
-    assert {name.partition("/")[0] for name in only_when_named} == {"generator"}
+def test_what_takes_long_or_tells_nothing_of_a_kernel_is_asked_for() -> None:
+    programs = {workload.program for workload in workloads(common_workloads(), 100)}
+    assert programs == {"syscall", "ctx"}
+
+
+def test_a_workload_says_what_else_it_needs() -> None:
+    named = ("syscall/getpid", "vmalloc/p1", "build/cc")
+    assert [(each.module, each.compiles) for each in workloads(named, 100)] == [
+        ("", ""),
+        ("vmalloc_test.c", ""),
+        ("", "init.c"),
+    ]
+
+
+def test_the_words_are_those_of_the_programs() -> None:
+    """As they stand in the sources: a word without a table entry is never run."""
+    for name in all_workloads():
+        program, word = name.split("/")
+        assert f'"{word}"' in (job.TARGET / f"{program}.c").read_text()
 
 
 @pytest.mark.parametrize("name", ["syscall/fork", "fork", "syscall/", "", "a/b/c"])
@@ -99,6 +116,25 @@ def test_everything_is_in_the_initramfs(tmp_path: Path) -> None:
     ]
     assert {" ".join(part[-4:-1]) for part in parts} == {"Jan 1 1970"}
     assert b"\n".join(line.encode() for line in JOB) + b"\n" in archive.read_bytes()
+
+
+def test_host_files_keep_their_path(tmp_path: Path) -> None:
+    library = tmp_path / "lib" / "deep" / "libc.so"
+    library.parent.mkdir(parents=True)
+    library.write_text("library")
+    link = library.with_name("libc.so.6")
+    link.symlink_to(library)
+    (tmp_path / "a").mkdir()
+    archive = pack(JOB, files(tmp_path / "files"), tmp_path / "a", [link])
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    with archive.open("rb") as stdin:
+        subprocess.run(["cpio", "-i", "--quiet"], stdin=stdin, cwd=unpacked, check=True)
+    found = unpacked / link.relative_to("/")
+    assert (found.read_text(), found.is_symlink()) == ("library", False)
+    assert sorted(path.name for path in unpacked.iterdir()) == [
+        *("init", "job", "syscall", link.parts[1])
+    ]
 
 
 @pytest.mark.usefixtures("umask")
@@ -149,7 +185,8 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_programs_are_built_once(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     first = target_programs(arch_named("x86_64"), cache, Quiet())
-    assert {path.name for path in first} == {"init", "syscall", "ctx", "generator"}
+    programs = {name.partition("/")[0] for name in all_workloads()}
+    assert {path.name for path in first} == {"init", *programs}
     before = [path.stat().st_mtime_ns for path in first]
     second = target_programs(arch_named("x86_64"), cache, Quiet())
     assert second == first

@@ -346,6 +346,65 @@ def test_named_workloads_are_all_that_is_compared(bench: Bench) -> None:
     assert not [line for line in runs(unnamed) if "generator" in line]
 
 
+def test_boots_hold_the_programs_they_run(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = [tmp_path / name for name in ("init", "syscall", "ctx", "micromm")]
+    for path in built:
+        path.write_text(path.name)
+    monkeypatch.setattr(plans, "target_programs", lambda *_: built)
+    priced = bench.workshop.price(bench.feature, 1000).setups["off"]
+    assert priced.files[:4] == (*built[:3], tmp_path / "in_force")
+    proved = bench.workshop.prove(bench.feature).setups["off"]
+    assert proved.files[:2] == (tmp_path / "init", tmp_path / "in_force")
+    kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
+    compared = bench.workshop.compare(kernels, ("ctx/pipe",), 1000).setups["A"]
+    assert compared.files == (built[0], built[2])
+
+
+def test_boots_hold_what_their_workloads_need(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host_file = tmp_path / "cc1"
+    for name in ("cc1", "vmalloc_test.ko"):
+        (tmp_path / name).write_text(name)
+    included: list[list[Path]] = []
+
+    def module(
+        _kernel: Kernel, source: Path, *_: object, beside: list[Path] | None = None
+    ) -> Path:
+        if beside:
+            included.append(beside)
+        return tmp_path / f"{source.stem}.ko"
+
+    monkeypatch.setattr(plans, "build_module", module)
+    monkeypatch.setattr(plans, "source_tree", lambda *_: tmp_path / "linux")
+    monkeypatch.setattr(plans, "compiler_files", lambda *_: (host_file,))
+    plain = bench.workshop.price(bench.feature, 1000)
+    assert {setup.host_files for setup in plain.setups.values()} == {()}
+
+    workloads = ("vmalloc/p1", "vmalloc/p4", "build/cc")
+    bench.feature = bench.feature.model_copy(update={"workloads": workloads})
+    planned = bench.workshop.price(bench.feature, 1000)
+    for setup in planned.setups.values():
+        assert [file.name for file in setup.files] == [
+            *("init", "init.c", "in_force", "kstack_probe.ko", "vmalloc_test.ko")
+        ]
+        assert setup.host_files == (host_file,)
+    assert included == [[tmp_path / "linux" / "lib" / "test_vmalloc.c"]] * 2
+
+    host_file.write_text("another compiler")
+    assert bench.price() != planned.plan
+
+
+def test_kernels_without_a_source_are_not_compared_by_its_modules(bench: Bench) -> None:
+    kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
+    with pytest.raises(InputError) as caught:
+        bench.workshop.compare(kernels, ("syscall/getpid", "vmalloc/p1"), 1000)
+    assert caught.value.message == ("vmalloc/p1 needs a module for the kernel")
+    assert caught.value.hint == "price a feature on it: there the source is known"
+
+
 def runs(planned: Planned) -> list[str]:
     return [x for x in planned.setups["A"].job if x.startswith("run ")]
 

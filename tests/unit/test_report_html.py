@@ -1,12 +1,23 @@
 import re
 from html.parser import HTMLParser
 
-from samples import PROOFS, price_run, proof_report, proof_report_of_many
+from samples import (
+    PROOFS,
+    SWITCH,
+    UNKEYED,
+    WRITES,
+    price_run,
+    proof_report,
+    proof_report_of_many,
+    proof_report_of_writes,
+)
 
+from temper.catalog import Outcome
 from temper.report.html import render_html
 from temper.report.models import PriceReport
 from temper.report.price import price_report
 
+UNSUPPORTED = Outcome.UNSUPPORTED
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
@@ -89,6 +100,36 @@ def test_every_proof_is_on_the_page_for_every_variant() -> None:
     for proof in PROOFS:
         assert f"<h3>{proof}: predict by {proof}</h3>" in page
     assert page.count("BLOCKED was expected") == 2  # in the table and the verdict
+
+
+def test_of_many_proofs_only_expected_outcomes_are_in_the_tables() -> None:
+    page = render_html(None, proof_report_of_writes())
+    assert page.count('class="outcome ') == 3 * len(WRITES) + len(UNKEYED)
+    assert "Left out is what nothing was expected of" in page
+    for proof in WRITES:
+        assert f"<summary><b>{proof}</b> write to a table: {proof}</summary>" in page
+    assert "Not as expected" not in page
+    balance = Balance()
+    balance.feed(page)
+    assert balance.open == []
+
+
+def test_of_many_proofs_what_was_not_expected_is_told_first() -> None:
+    report = proof_report_of_writes({"stock": dict.fromkeys(WRITES, UNSUPPORTED)})
+    page = render_html(None, report)
+    line = "and 32 more, BLOCKED was expected: the kernel failed: it hung</li>"
+    assert page.count(line) == 1
+    assert page.index(line) < page.index("<h3>The attacks</h3>")
+
+
+def test_the_model_of_a_switch_stands_in_a_frame_with_its_source() -> None:
+    page = render_html(price_report(price_run(), SWITCH), None)
+    before, _, model = page.partition('<div class="model">')
+    assert "Level switches per operation" in before
+    assert "A stated model, not measured: cycles for the level switches" in model
+    assert "Source: A Manual, chapter 3." in model
+    assert model.count("+20 to +200.50") == 4
+    assert "A Manual" not in both()
 
 
 def test_each_half_stands_alone() -> None:

@@ -3,7 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
-from samples import price_run, proof_report
+from samples import SWITCH, price_run, proof_report, proof_report_of_writes
 
 from temper.report.as_json import SCHEMAS, schema, to_json
 from temper.report.models import PriceReport, ProofReport
@@ -39,7 +39,7 @@ def test_prove_has_the_promised_keys() -> None:
 
 
 def test_a_report_survives_the_way_through_json() -> None:
-    price, proof = price_report(price_run()), proof_report()
+    price, proof = price_report(price_run(), SWITCH), proof_report_of_writes()
     assert PriceReport.model_validate_json(to_json(price)) == price
     assert ProofReport.model_validate_json(to_json(proof)) == proof
 

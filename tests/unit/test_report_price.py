@@ -1,8 +1,8 @@
 import pytest
-from samples import CALLS, OFF, changed, price_boot, price_run
+from samples import CALLS, OFF, SWITCH, changed, price_boot, price_run
 
-from temper.errors import StoreError
-from temper.report.models import Mark, PriceReport, PriceRow
+from temper.errors import InputError, StoreError
+from temper.report.models import Mark, PriceReport, PriceRow, SwitchRow
 from temper.report.price import price_report
 from temper.run.facts import Kind, StoredBoot, StoredRun
 
@@ -86,6 +86,64 @@ def test_a_class_that_only_the_variant_executes_is_shown() -> None:
     found = [c for c in price_report(run).classes if "rdtsc" in c.instruction_class]
     assert found[0].baseline_per_operation == 0
     assert found[0].per_operation == pytest.approx(1, abs=1e-3)
+
+
+# Switches
+
+
+def counted(off: int, stock: int) -> SwitchRow:
+    """Return what is said of getpid where its calls had these counts in all."""
+    run = price_run()
+    for boot in run.boots:
+        for record in boot.records:
+            if record["type"] == "classes":
+                own = {"off": off, "stock": stock}[boot.facts.variant]
+                record["counts"]["kernel_rdtsc"] = own
+    found = price_report(run, SWITCH).switches
+    assert found
+    return found.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("off", "stock", "before", "delta", "cycles"),
+    [
+        (0, 4 * CALLS, 0, 4, (80, 802)),
+        (2 * CALLS, 5 * CALLS, 2, 3, (60, 601.5)),
+        (3 * CALLS, 3 * CALLS, 3, 0, (0, 0)),
+        # Fewer is cheaper, and cheaper by the more the longer one takes.
+        (3 * CALLS, CALLS, 3, -2, (-401, -40)),
+        (CALLS // 10, CALLS // 10 * 4, 0.1, 0.3, (6, 60.15)),
+        (CALLS // 2, CALLS // 4, 0.5, -0.25, (-50.125, -5)),
+    ],
+)
+def test_switches_are_what_the_baseline_has_not(
+    off: int, stock: int, before: float, delta: float, cycles: tuple[float, float]
+) -> None:
+    row = counted(off, stock)
+    assert (row.workload, row.variant) == ("syscall/getpid", "stock")
+    assert row.baseline_per_operation == before
+    assert row.delta == delta
+    assert row.cycles == cycles
+
+
+def test_the_model_is_told_as_it_was_stated() -> None:
+    found = price_report(price_run(), SWITCH).switches
+    assert found
+    assert (found.title, found.source) == (SWITCH.title, SWITCH.source)
+    assert (found.counted_as, found.cycles) == (SWITCH.counted_as, SWITCH.cycles)
+    assert [row.workload for row in found.rows] == list(OFF)
+
+
+def test_a_switch_that_no_class_counts_is_refused() -> None:
+    wrong = SWITCH.model_copy(update={"counted_as": "wrmsr"})
+    with pytest.raises(InputError, match="no class of instructions is 'wrmsr'"):
+        price_report(price_run(), wrong)
+
+
+def test_without_a_statement_or_a_count_there_are_no_switches() -> None:
+    assert price_report(price_run()).switches is None
+    kept = [without_records(boot, "classes") for boot in boots()]
+    assert price_report(price_run(boots=kept), SWITCH).switches is None
 
 
 # Exactness

@@ -11,14 +11,25 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from samples import price_run, proof_report, proof_report_of_many
+from samples import (
+    SWITCH,
+    WRITES,
+    price_run,
+    proof_report,
+    proof_report_of_many,
+    proof_report_of_writes,
+)
 
 from temper.catalog import Outcome
-from temper.report import words
+from temper.report import attacks, words
+from temper.report.attacks import attack_lines
 from temper.report.markdown import render_markdown
 from temper.report.models import PriceReport, ProofReport
+from temper.report.outcomes import SURPRISE_NOTE, outcome_grids
 from temper.report.price import price_report
+from temper.report.tables import model_grids, switch_grids
 from temper.report.terminal import print_price, print_proof
+from temper.report.verdict import verdict
 
 GOLDEN = Path(__file__).parent / "golden"
 FOUR = ("off", "stock", "lfsr", "temper")
@@ -56,11 +67,20 @@ def part_of(report: ProofReport, variants: list[str], proofs: list[str]) -> Proo
     return report.model_copy(update=left_out)
 
 
-PRICES = {
+def failed_writes() -> ProofReport:
+    """Return a proof by 35 attacks of which one lands, and 25 cannot run."""
+    hung = dict.fromkeys(WRITES[10:], U)
+    return proof_report_of_writes(
+        {"stock": {"user-pte": V, **hung}, "pgd-unkeyed": {"init-pgd": B}}
+    )
+
+
+PRICES: dict[str, Callable[[], PriceReport]] = {
     "two": lambda: price_report(price_run()),
     "four": lambda: price_report(price_run(FOUR)),
     "refused": refused_run,
     "inexact": inexact_run,
+    "switches": lambda: price_report(price_run(FOUR), SWITCH),
 }
 PROOFS: dict[str, Callable[[], ProofReport]] = {
     "proven": proof_report,
@@ -68,6 +88,8 @@ PROOFS: dict[str, Callable[[], ProofReport]] = {
     "many": proof_report_of_many,
     "part": lambda: part_of(proof_report(), ["lfsr", "temper"], ["clock", "early"]),
     "unproven": lambda: proof_report({"off": B, "stock": U}, {"off": V, "stock": B}),
+    "writes": proof_report_of_writes,
+    "writes-unproven": failed_writes,
 }
 
 
@@ -108,8 +130,12 @@ def test_proof_is_printed_as_agreed(name: str) -> None:
     "variants", [("off", "stock"), FOUR, ("off", "sabotage-three-bits", *FOUR[2:])]
 )
 def test_no_line_is_wider_than_78(variants: tuple[str, ...], scale: int) -> None:
-    price = price_report(price_run(variants, scale=scale))
-    for proof in (proof_report(expected=SABOTAGES), proof_report_of_many()):
+    price = price_report(price_run(variants, scale=scale), SWITCH)
+    for proof in (
+        proof_report(expected=SABOTAGES),
+        proof_report_of_many(),
+        failed_writes(),
+    ):
         for text in (render_markdown(price, proof), terminal(price, proof, 200)):
             assert max(map(len, text.splitlines())) <= 78
 
@@ -124,8 +150,9 @@ def test_no_line_is_wider_than_78_whatever_things_are_called() -> None:
         ("3f9c2b7d1e6a", "3f9c2b7d1e6a" * 12),
     ):
         text = text.replace(name, longer)
-    price = price_report(type(run).model_validate_json(text))
+    price = price_report(type(run).model_validate_json(text), SWITCH)
     assert price.rows
+    assert price.switches
     for text in (render_markdown(price, None), terminal(price, None, 200)):
         assert max(map(len, text.splitlines())) <= 78
 
@@ -176,11 +203,11 @@ def test_the_command_can_be_pasted_after_wrapping() -> None:
 )
 def test_the_verdict_gives_its_reason(outcomes: dict[str, Outcome], says: str) -> None:
     report = proof_report(outcomes, {"off": V, "stock": B})
-    assert says in words.verdict(report)
+    assert says in verdict(report)
 
 
 def test_the_verdict_of_several_proofs_names_them() -> None:
-    assert words.verdict(proof_report_of_many()) == (
+    assert verdict(proof_report_of_many()) == (
         "kstack is PROVEN: off is VULNERABLE, stock is BLOCKED, by each of 6 proofs "
         "(leak cannot apply to off). But not all is as expected: lfsr is VULNERABLE by "
         "clock, BLOCKED was expected."
@@ -213,7 +240,7 @@ def test_the_verdict_of_several_proofs_names_them() -> None:
 def test_the_verdict_on_a_part_says_of_what_it_speaks(
     variants: list[str], proofs: list[str], says: str
 ) -> None:
-    assert words.verdict(part_of(proof_report(), variants, proofs)) == says
+    assert verdict(part_of(proof_report(), variants, proofs)) == says
 
 
 def unheld(report: ProofReport) -> ProofReport:
@@ -224,12 +251,12 @@ def unheld(report: ProofReport) -> ProofReport:
 def test_the_verdict_where_nothing_had_to_hold_says_what_was_shown() -> None:
     found = {"off": V, "stock": U, "constant": V}
     report = unheld(proof_report(found))
-    assert words.verdict(report) == (
+    assert verdict(report) == (
         "kstack is NOT PROVEN: no variant that has to hold was attacked. As expected: "
         "off is VULNERABLE; stock is UNSUPPORTED; constant is VULNERABLE."
     )
     report = unheld(proof_report({**found, "constant": B}, found))
-    assert words.verdict(report) == (
+    assert verdict(report) == (
         "kstack is NOT PROVEN: no variant that has to hold was attacked. Not all is "
         "as expected: constant is BLOCKED, VULNERABLE was expected."
     )
@@ -248,41 +275,41 @@ def nothing_expected(report: ProofReport, variant: str) -> ProofReport:
 def test_an_outcome_that_nobody_expected_is_none_as_expected() -> None:
     report = nothing_expected(unheld(proof_report_of_many()), "stock")
     report.evidence["lfsr"]["clock"] = report.evidence["lfsr"]["across-tasks"]
-    said = words.verdict(report)
+    said = verdict(report)
     assert "As expected: off is VULNERABLE by prediction, across-tasks, clock," in said
     assert "; off is UNSUPPORTED by leak; lfsr is VULNERABLE by across-tasks" in said
     assert "stock is" not in said
 
 
 def test_sabotages_that_no_proof_here_is_for_are_not_counted() -> None:
-    assert words.verdict(proof_report(SABOTAGES)).endswith(
+    assert verdict(proof_report(SABOTAGES)).endswith(
         "All 5 sabotages came out as they must."
     )
     report = nothing_expected(proof_report(SABOTAGES), "skewed")
-    assert words.verdict(report).endswith(
+    assert verdict(report).endswith(
         "All 4 sabotages that these proofs are there for came out as they must."
     )
 
 
 def test_one_sabotage_is_named_and_none_is_not_told() -> None:
     report = proof_report({"off": V, "stock": B, "skewed": V})
-    assert words.verdict(report).endswith(
+    assert verdict(report).endswith(
         "stock is BLOCKED. The sabotage skewed came out as it must."
     )
     report = nothing_expected(report, "skewed")
-    assert words.verdict(report).endswith("stock is BLOCKED.")
+    assert verdict(report).endswith("stock is BLOCKED.")
 
 
 def test_a_proof_that_ends_otherwise_is_marked() -> None:
     text = terminal(None, proof_report_of_many(), 100)
     assert text.count("VULNERABLE !") == 1
-    assert words.OUTCOMES_NOTE in text
-    assert words.OUTCOMES_NOTE not in terminal(None, proof_report(), 100)
+    assert SURPRISE_NOTE in text
+    assert SURPRISE_NOTE not in terminal(None, proof_report(), 100)
 
 
 def test_a_sabotage_that_is_not_caught_is_told_with_the_verdict() -> None:
     report = proof_report({**SABOTAGES, "three-bits": B}, SABOTAGES)
-    assert words.verdict(report).endswith(
+    assert verdict(report).endswith(
         "But not all is as expected: three-bits is BLOCKED, VULNERABLE was expected."
     )
 
@@ -291,7 +318,7 @@ def test_a_proof_that_was_not_in_force_says_so() -> None:
     report = proof_report()
     off = report.in_force["stock"].model_copy(update={"agreed": 2, "found": False})
     report = report.model_copy(update={"proven": False, "in_force": {"stock": off}})
-    assert words.verdict(report) == (
+    assert verdict(report) == (
         "kstack is NOT PROVEN: stock: 1 of 3 in-force checks found it off, "
         "it must be on (distinct positions 33, calls 512)."
     )
@@ -302,8 +329,89 @@ def test_of_many_reasons_the_first_are_told_and_the_rest_counted() -> None:
     (found,) = report.evidence["off"].values()
     (name,) = report.proofs
     found.reasons[:] = ["one", "two", "three"]
-    assert words.attack_lines(report, name)[0] == "off is VULNERABLE: one; two; three"
+    assert attack_lines(report, name)[0] == "off is VULNERABLE: one; two; three"
     found.reasons[:] += ["four", "five"]
-    assert words.attack_lines(report, name)[0] == (
+    assert attack_lines(report, name)[0] == (
         "off is VULNERABLE: one; two; three; and 2 more, in the JSON"
     )
+
+
+def test_of_many_proofs_those_that_ended_alike_are_told_together() -> None:
+    said = verdict(failed_writes())
+    assert said == (
+        "kstack is NOT PROVEN: stock is VULNERABLE by user-pte, the attack landed; "
+        "stock is UNSUPPORTED by vmalloc-pte, vmalloc-pmd, vmalloc-pud and 22 more, "
+        "and what could not run proves nothing."
+    )
+    assert verdict(proof_report_of_writes()) == (
+        "kstack is PROVEN: off is VULNERABLE, stock is BLOCKED, by each of 35 proofs. "
+        "All 2 sabotages came out as they must."
+    )
+
+
+def test_of_many_proofs_the_verdict_on_a_part_names_a_few() -> None:
+    report = part_of(proof_report_of_writes(), [], WRITES)
+    assert verdict(report).startswith(
+        "kstack is PROVEN by user-pte, user-pmd, user-pud and 32 more: "
+    )
+    assert verdict(report).endswith(
+        "Left out: the proofs user-pte, user-pmd, user-pud and 32 more."
+    )
+
+
+def test_reasons_that_differ_are_not_told_as_one() -> None:
+    report = failed_writes()
+    report.evidence["stock"]["fork-pgd"].reasons[:] = ["it cannot run"]
+    lines = attacks.unexpected_lines(report)
+    assert [line.partition(":")[0] for line in lines] == [
+        "stock is VULNERABLE by user-pte, BLOCKED was expected",
+        "stock is UNSUPPORTED by vmalloc-pte, vmalloc-pmd, vmalloc-pud and 21 more, "
+        "BLOCKED was expected",
+        "stock is UNSUPPORTED by fork-pgd, BLOCKED was expected",
+        "pgd-unkeyed is BLOCKED by init-pgd, VULNERABLE was expected",
+    ]
+    assert lines[2].endswith(": it cannot run")
+
+
+def test_of_many_proofs_the_tables_have_all_that_was_expected() -> None:
+    report = failed_writes()
+    grids = outcome_grids(report)
+    assert [grid.header for grid in grids] == [
+        ["", "off", "stock", "no-pks"],
+        ["", "pte-unkeyed", "pgd-unkeyed"],
+    ]
+    assert [row[0] for row in grids[0].rows] == WRITES
+    assert grids[0].rows[0] == ["user-pte", "VULNERABLE", "VULNERABLE !", "UNSUPPORTED"]
+    assert grids[1].rows == [
+        ["user-pte", "VULNERABLE", ""],
+        ["init-pgd", "", "BLOCKED !"],
+    ]
+
+
+def test_what_a_switch_takes_stands_apart_from_what_was_measured() -> None:
+    text = terminal(PRICES["switches"](), None, 100)
+    measured, _, model = text.partition("A stated model, not measured: cycles for")
+    assert "Source: A Manual, chapter 3." in model
+    assert "cycles" not in measured
+    # No feature that states none gets a table of it.
+    assert "A stated model" not in terminal(PRICES["four"](), None, 100)
+    assert "Source" not in render_markdown(PRICES["four"](), None)
+
+
+def test_tables_of_switches_fit_a_mail_however_large_they_are() -> None:
+    switch = SWITCH.model_copy(update={"cycles": (123_456, 987_654_321.5)})
+    run = price_run((*FOUR, "sabotage-three-bits"))
+    text = run.model_dump_json()
+    longer = "micromm/munmap-virt-ranges-of-huge-pages"
+    text = text.replace("syscall/getppid", longer)
+    report = price_report(type(run).model_validate_json(text), switch)
+    grids = [*switch_grids(report), *model_grids(report)]
+    assert len(model_grids(report)) > 1
+    assert max(grid.width for grid in grids) <= 78
+    names = [name for grid in model_grids(report) for name in grid.header[1:]]
+    assert names == ["stock", "lfsr", "temper", "sabotage-three-bits"]
+    # All of a long name is there, and the figures once.
+    for grid in grids:
+        cells = [row[1:] for row in grid.rows if any(row[1:])]
+        assert len(cells) == 4
+        assert longer in "".join(row[0] for row in grid.rows)

@@ -3,7 +3,7 @@
 from temper.kernel.builder import Kernel, KernelSpec, build
 from temper.kernel.cache import Cache
 from temper.kernel.module import build_module
-from temper.kernel.source import Source, find_source
+from temper.kernel.source import Source, find_source, source_tree
 
 __all__ = [
     "Cache",
@@ -13,4 +13,5 @@ __all__ = [
     "build",
     "build_module",
     "find_source",
+    "source_tree",
 ]

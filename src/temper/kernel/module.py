@@ -33,16 +33,19 @@ def build_module(
     cache: Cache,
     progress: Progress,
     headers: Sequence[Path] = (),
+    beside: Sequence[Path] = (),
 ) -> Path:
     """Return the module built of the C file ``source`` for ``kernel``.
 
-    It can include the ``*.h`` of its own folder and of the folders ``headers``.
+    It can include the ``*.h`` of its own folder and of the folders ``headers``, and
+    the files ``beside``.
     Raises InputError when ``source`` is missing, BuildError when it does not build.
     """
     if not source.is_file():
         raise InputError(f"there is no module source {source}")
     folders = (source.parent, *headers)
-    files = [source, *(h for folder in folders for h in sorted(folder.glob("*.h")))]
+    found = (h for folder in folders for h in sorted(folder.glob("*.h")))
+    files = [source, *found, *beside]
     inputs = {
         "recipe": RECIPE,
         "kernel": kernel.key,

@@ -5,13 +5,17 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from temper.report import words
+from temper.report import attacks, outcomes, words
 from temper.report.configuration import own_settings, shared_settings
 from temper.report.in_force import on_off
 from temper.report.models import PriceReport, ProofReport
-from temper.report.numbers import absolute, percent, signed
+from temper.report.numbers import absolute, percent, signed, span
 from temper.report.plots import distribution_svg, positions_svg
 from temper.report.tables import counted_classes
+from temper.report.verdict import verdict
+
+_COLUMNS = 7
+"""Outcomes that a page has room for side by side."""
 
 
 def render_html(price: PriceReport | None, proof: ProofReport | None) -> str:
@@ -21,6 +25,7 @@ def render_html(price: PriceReport | None, proof: ProofReport | None) -> str:
         price=price,
         proof=proof,
         price_view=_price_view(price) if price else None,
+        outcome_tables=_outcome_tables(proof) if proof else [],
         proof_plots=_proof_plots(proof) if proof else {},
         proof_figures=_proof_figures(proof) if proof else {},
     )
@@ -38,7 +43,13 @@ def _environment() -> Environment:
         absolute=absolute, signed=signed, percent=percent, on_off=on_off
     )
     environment.globals.update(
-        words=words, shared_settings=shared_settings, own_settings=own_settings
+        words=words,
+        attacks=attacks,
+        verdict=verdict,
+        outcomes=outcomes,
+        shared_settings=shared_settings,
+        own_settings=own_settings,
+        span=span,
     )
     return environment
 
@@ -57,6 +68,10 @@ def _price_view(report: PriceReport) -> dict[str, Any]:
             (row.workload, row.instruction_class, row.variant): row
             for row in report.classes
         },
+        "switches": {
+            (row.workload, row.variant): row
+            for row in (report.switches.rows if report.switches else [])
+        },
         "instruction_classes": counted_classes(report),
         "ticks": {(count.workload, count.variant): count for count in report.ticks},
         "plots": _distribution_plots(report),
@@ -70,6 +85,21 @@ def _distribution_plots(report: PriceReport) -> dict[str, Markup]:
         ours = [one for one in report.distributions if one.workload == workload]
         plots[workload] = Markup(distribution_svg(f"distribution{number}", ours))
     return plots
+
+
+def _outcome_tables(report: ProofReport) -> list[list[str]]:
+    """Return the variants of each table that has them side by side, proofs below.
+
+    None where proofs stand side by side, in one table.
+    """
+    if len(report.proofs) <= _COLUMNS:
+        return []
+    sound = [name for name in report.evidence if name not in report.sabotages]
+    return [
+        variants[first : first + _COLUMNS]
+        for variants in (sound, report.sabotages)
+        for first in range(0, len(variants), _COLUMNS)
+    ]
 
 
 def _proof_plots(report: ProofReport) -> dict[str, dict[str, Markup]]:

@@ -5,15 +5,19 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from temper.report import words
+from temper.report.attacks import clock_lines, sections
 from temper.report.configuration import own_settings, shared_settings
-from temper.report.models import PriceReport, ProofReport, VariantInfo
+from temper.report.models import PriceReport, ProofReport, Switches, VariantInfo
+from temper.report.outcomes import outcome_grids, outcome_notes
 from temper.report.tables import (
     WIDTH,
     Grid,
     class_grids,
-    outcome_grids,
+    model_grids,
     price_grids,
+    switch_grids,
 )
+from temper.report.verdict import verdict
 
 
 def render_markdown(price: PriceReport | None, proof: ProofReport | None) -> str:
@@ -34,11 +38,11 @@ def _proof(report: ProofReport) -> list[str]:
     return [
         f"# {words.heading(report)}",
         _wrap(f"{report.title}."),
-        _wrap(f"**{words.verdict(report)}**"),
+        _wrap(f"**{verdict(report)}**"),
         *map(_table, outcome_grids(report)),
-        words.OUTCOMES_NOTE if words.surprised(report) else "",
+        *map(_wrap, outcome_notes(report)),
         *_attacks(report),
-        *(_wrap(line) for line in words.clock_lines(report)),
+        *(_wrap(line) for line in clock_lines(report)),
         f"## {words.IN_FORCE_TITLE}",
         _bullets(words.in_force_lines(report)),
         *_configuration(report.variants, report.command),
@@ -46,10 +50,10 @@ def _proof(report: ProofReport) -> list[str]:
 
 
 def _attacks(report: ProofReport) -> Iterable[str]:
-    for proof, title in report.proofs.items():
-        yield f"## {proof}"
-        yield _wrap(f"{title}.")
-        yield _bullets(words.attack_lines(report, proof))
+    for part in sections(report):
+        yield f"## {part.heading}"
+        yield _wrap(f"{part.subject}.")
+        yield _bullets(part.lines)
 
 
 def _price(report: PriceReport) -> list[str]:
@@ -80,6 +84,18 @@ def _tables(report: PriceReport) -> list[str]:
         f"## {words.CLASS_TITLE}" if classes else "",
         _wrap(words.class_note(report)) if classes else "",
         *map(_table, classes),
+        *(_switches(report, report.switches) if report.switches else []),
+    ]
+
+
+def _switches(report: PriceReport, switches: Switches) -> list[str]:
+    return [
+        f"## {words.switch_title(switches)}",
+        _wrap(words.switch_note(report, switches)),
+        *map(_table, switch_grids(report)),
+        f"## {words.model_title(switches)}",
+        _wrap(words.model_note(report, switches)),
+        *map(_table, model_grids(report)),
     ]
 
 

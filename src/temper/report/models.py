@@ -16,6 +16,9 @@ class _Report(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
 
+_MOST_READ = 12
+
+
 class Mark(StrEnum):
     """What a row says in one glance."""
 
@@ -82,6 +85,38 @@ class ClassRow(_Report):
     per_operation: float
     baseline_per_operation: float
 
+    @property
+    def delta(self) -> float:
+        """How many more than the baseline's, per operation."""
+        # Both are floats of exact fractions; what is left past 9 digits is rounding.
+        return round(self.per_operation - self.baseline_per_operation, 9)
+
+
+class SwitchRow(_Report):
+    """Costly register writes of one workload under one variant, per operation."""
+
+    workload: str
+    variant: str
+    baseline_per_operation: float
+    """Instructions of the class that the baseline has: other registers."""
+    delta: float
+    """How many more the variant has: the writes that are meant."""
+    cycles: tuple[float, float]
+    """By the stated model: the least and the most that ``delta`` adds."""
+
+
+class Switches(_Report):
+    """How often a costly register is written, and a model of what that takes."""
+
+    title: str
+    counted_as: str
+    """The class of instructions that such writes are in."""
+    cycles: tuple[float, float]
+    """Least and most cycles of one on hardware: stated, not measured."""
+    source: str
+    """Where ``cycles`` is from."""
+    rows: list[SwitchRow]
+
 
 class Distribution(_Report):
     """Exact distribution of one workload under one variant, for the plots."""
@@ -127,6 +162,8 @@ class PriceReport(_Report):
     rows: list[PriceRow]
     ticks: list[TickCount]
     classes: list[ClassRow]
+    switches: Switches | None = None
+    """None: the feature states none, or nothing was counted."""
     overhead: dict[str, int]
     """workload -> what timing a sample costs itself, included in its values."""
     operations: dict[str, int]
@@ -197,3 +234,8 @@ class ProofReport(_Report):
     proofs_left_out: list[str] = Field(default_factory=list)
     """Proofs of the feature, for this architecture, that were not asked for."""
     command: str
+
+    @property
+    def summarised(self) -> bool:
+        """Whether there are more proofs than people read the reasons of."""
+        return len(self.proofs) > _MOST_READ

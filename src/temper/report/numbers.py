@@ -1,5 +1,7 @@
 """Numbers as people read them: exact where they are whole, never ``-0.00``."""
 
+from collections.abc import Sequence
+
 _HUGE = 1e10
 _FULL_PERCENT = 10_000
 
@@ -37,3 +39,8 @@ def percent(value: float | None) -> str:
     if size < 0.995:
         return f"{sign}{size:.2f} %"
     return f"{sign}{size:.1f} %" if size < 99.95 else f"{sign}{size:.0f} %"
+
+
+def span(texts: Sequence[str]) -> str:
+    """Write a range from its ends, and one text where they are the same."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"

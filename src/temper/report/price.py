@@ -7,6 +7,7 @@ from; what cannot be priced is refused, with the reason.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from temper.catalog import Switch
 from temper.report.boots import BootResults, results_by_variant
 from temper.report.configuration import variant_infos
 from temper.report.exactness import exactness
@@ -19,16 +20,19 @@ from temper.report.models import (
     TickCount,
 )
 from temper.report.refusals import in_force_summaries, refusals
+from temper.report.switches import switches
 from temper.run.facts import Kind, StoredRun
 from temper.stats.exact import merge, result_classes
 
 
-def price_report(run: StoredRun) -> PriceReport:
+def price_report(run: StoredRun, switch: Switch | None = None) -> PriceReport:
     """Price every variant of a run relative to its baseline.
 
     Of the plan's ``params`` it reads ``in_force`` (variant -> whether the
     mitigation must be on; not for compare) and ``title`` (of the feature).
-    Raises StoreError where what was stored contradicts itself.
+    ``switch``: the costly register write that the feature states. Raises StoreError
+    where what was stored contradicts itself, InputError for a ``switch`` that is
+    counted as no class.
     """
     plan, boots = run.plan, results_by_variant(run)
     in_force = {} if plan.kind is Kind.COMPARE else in_force_summaries(plan, boots)
@@ -39,6 +43,7 @@ def price_report(run: StoredRun) -> PriceReport:
     used = {name: kept[:1] if exact else kept for name, kept in priced.items()}
     measured = {name: _Measured(kept) for name, kept in used.items()}
     base = measured.get(plan.baseline, _Measured([]))
+    classes = _class_rows(plan.baseline, measured)
     return PriceReport(
         kind="compare" if plan.kind is Kind.COMPARE else "price",
         run=run.id,
@@ -52,7 +57,8 @@ def price_report(run: StoredRun) -> PriceReport:
         unit=base.unit,
         rows=_rows(plan.baseline, measured, exact),
         ticks=_ticks(measured),
-        classes=_class_rows(plan.baseline, measured),
+        classes=classes,
+        switches=switches(classes, switch) if switch and classes else None,
         overhead={name: base.overhead(name) for name in base.workloads},
         operations={name: base.operations(name) for name in base.workloads},
         calls={name: base.calls(name) for name in base.workloads},

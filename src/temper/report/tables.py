@@ -5,11 +5,11 @@ the variants do not fit side by side they go on in the next grid.
 """
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from temper.report.models import ClassRow, PriceReport, PriceRow, ProofReport
-from temper.report.numbers import absolute, percent, signed
+from temper.report.models import ClassRow, PriceReport, PriceRow
+from temper.report.numbers import absolute, percent, signed, span
 
 WIDTH = 78
 _LABEL = 24
@@ -86,21 +86,54 @@ def class_grids(report: PriceReport) -> list[Grid]:
     return _grids(report.baseline, entries)
 
 
-def outcome_grids(report: ProofReport) -> list[Grid]:
-    """Return how each proof ended on each variant, ``!`` where not as expected."""
-    return _side_by_side(report.proofs, lambda proofs: _outcome_grid(report, proofs))
+def switch_grids(report: PriceReport) -> list[Grid]:
+    """Return how many costly register writes each variant adds to an operation."""
+    if not report.switches:
+        return []
+    rows = report.switches.rows
+    baselines = {r.workload: absolute(r.baseline_per_operation) for r in rows}
+    cells = {(r.workload, r.variant): signed(r.delta) for r in rows}
+    heading = _short(report.baseline, _BASELINE)
+    return side_by_side(
+        dict.fromkeys(row.variant for row in rows),
+        lambda variants: _by_workload(
+            ["", heading, *map(short_name, variants)],
+            {
+                workload: [before, *(cells[workload, name] for name in variants)]
+                for workload, before in baselines.items()
+            },
+        ),
+    )
 
 
-def _outcome_grid(report: ProofReport, proofs: Sequence[str]) -> Grid:
-    def cell(variant: str, proof: str) -> str:
-        found = report.evidence[variant][proof]
-        return found.outcome + (" !" if found.surprising else "")
+def model_grids(report: PriceReport) -> list[Grid]:
+    """Return what those writes would take on hardware by the stated model."""
+    if not report.switches:
+        return []
+    rows = report.switches.rows
+    cells = {
+        (r.workload, r.variant): span([signed(end) for end in r.cycles]) for r in rows
+    }
+    return side_by_side(
+        dict.fromkeys(row.variant for row in rows),
+        lambda variants: _by_workload(
+            ["", *map(short_name, variants)],
+            {
+                workload: [cells[workload, name] for name in variants]
+                for workload in dict.fromkeys(row.workload for row in rows)
+            },
+        ),
+    )
 
-    rows = [
-        [_short(variant, _VARIANT), *(cell(variant, proof) for proof in proofs)]
-        for variant in report.evidence
-    ]
-    return Grid(["", *(_short(proof, _VARIANT) for proof in proofs)], rows)
+
+def _by_workload(header: list[str], cells: Mapping[str, list[str]]) -> Grid:
+    """Return a row a workload; of a long name the last line has the cells."""
+    rows: list[list[str]] = []
+    for workload, values in cells.items():
+        *above, last = textwrap.wrap(workload, _LABEL)
+        rows += [[line, *("" for _ in values)] for line in above]
+        rows.append([last, *values])
+    return Grid(header, rows)
 
 
 def _price_entry(row: PriceRow) -> _Entry:
@@ -132,14 +165,12 @@ def _with_hits(report: PriceReport, entries: Sequence[_Entry]) -> list[_Entry]:
 
 
 def _class_entry(row: ClassRow) -> _Entry:
-    # Both are floats of exact fractions; what is left past 9 digits is rounding.
-    delta = round(row.per_operation - row.baseline_per_operation, 9)
     return _Entry(
         workload=row.workload,
         label=row.instruction_class,
         variant=row.variant,
         baseline=absolute(row.baseline_per_operation),
-        parts=(signed(delta),),
+        parts=(signed(row.delta),),
     )
 
 
@@ -161,13 +192,13 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
 
 
 def _grids(baseline: str, entries: Sequence[_Entry]) -> list[Grid]:
-    return _side_by_side(
+    return side_by_side(
         dict.fromkeys(entry.variant for entry in entries),
         lambda variants: _grid(baseline, variants, entries),
     )
 
 
-def _side_by_side(
+def side_by_side(
     columns: Iterable[str], grid: Callable[[Sequence[str]], Grid]
 ) -> list[Grid]:
     """Put as many columns side by side as fit, the others in further grids."""
@@ -199,8 +230,8 @@ def _grid(baseline: str, variants: Sequence[str], entries: Sequence[_Entry]) -> 
             rows += [[name, "", *("" for _ in variants)] for name in names]
         cells = [column.get(place, "") for column in columns]
         rows.append([f"  {place[1]}", value, *cells])
-    names = [_short(name, _VARIANT) for name in variants]
-    return Grid(["", _short(baseline, _BASELINE), *names], rows)
+    heading = _short(baseline, _BASELINE)
+    return Grid(["", heading, *map(short_name, variants)], rows)
 
 
 def _column(entries: Sequence[_Entry]) -> dict[tuple[str, str], str]:
@@ -215,6 +246,11 @@ def _column(entries: Sequence[_Entry]) -> dict[tuple[str, str], str]:
         )
         for entry in entries
     }
+
+
+def short_name(name: str) -> str:
+    """Return the name of a variant or proof as the tables have room for."""
+    return _short(name, _VARIANT)
 
 
 def _short(name: str, limit: int) -> str:

@@ -9,14 +9,18 @@ from rich.text import Text
 
 from temper.catalog import Outcome
 from temper.report import words
+from temper.report.attacks import clock_lines, sections
 from temper.report.models import Mark, PriceReport, ProofReport
+from temper.report.outcomes import outcome_grids, outcome_notes
 from temper.report.tables import (
     WIDTH,
     Grid,
     class_grids,
-    outcome_grids,
+    model_grids,
     price_grids,
+    switch_grids,
 )
+from temper.report.verdict import verdict
 
 _STYLES = {
     Mark.DEARER: "red",
@@ -52,14 +56,14 @@ def print_proof(console: Console, report: ProofReport) -> None:
     for grid in outcome_grids(report):
         out.print(_table(grid))
         out.gap()
-    if words.surprised(report):
-        out.text(words.OUTCOMES_NOTE)
+    for line in outcome_notes(report):
+        out.text(line)
         out.gap()
-    for proof in report.proofs:
-        out.section(f"{proof}: {report.proofs[proof]}")
-        out.bullets(words.attack_lines(report, proof))
+    for part in sections(report):
+        out.section(f"{part.heading}: {part.subject}")
+        out.bullets(part.lines)
         out.gap()
-    for line in words.clock_lines(report):
+    for line in clock_lines(report):
         out.text(line)
     out.gap()
     out.section(words.IN_FORCE_TITLE)
@@ -67,7 +71,7 @@ def print_proof(console: Console, report: ProofReport) -> None:
     _print_variants(out, report)
     out.gap()
     good = report.proven and report.as_expected
-    out.text(words.verdict(report), "bold green" if good else "bold red")
+    out.text(verdict(report), "bold green" if good else "bold red")
 
 
 def _print_variants(out: "_Printer", report: PriceReport | ProofReport) -> None:
@@ -131,6 +135,13 @@ def _print_tables(out: _Printer, report: PriceReport) -> None:
         out.section(words.CLASS_TITLE)
         out.text(words.class_note(report), "italic")
         out.grids(classes)
+    if report.switches:
+        out.section(words.switch_title(report.switches))
+        out.text(words.switch_note(report, report.switches), "italic")
+        out.grids(switch_grids(report))
+        out.section(words.model_title(report.switches))
+        out.text(words.model_note(report, report.switches), "italic")
+        out.grids(model_grids(report))
 
 
 def _table(grid: Grid) -> Table:

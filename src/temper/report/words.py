@@ -1,17 +1,16 @@
 """The sentences of a report, the same in terminal, Markdown and HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from temper.catalog import Outcome
 from temper.report.configuration import shared_settings
-from temper.report.in_force import objection, on_off
+from temper.report.in_force import on_off
 from temper.report.models import (
     PriceReport,
     PriceRow,
-    ProofEvidence,
     ProofReport,
+    Switches,
 )
-from temper.report.numbers import absolute, percent, signed
+from temper.report.numbers import absolute, percent, signed, span
 
 _OPERATIONS = {"syscall": "call", "ctx": "context switch", "generator": "draw"}
 
@@ -45,9 +44,9 @@ def _headline(report: PriceReport, variant: str, rows: Sequence[PriceRow]) -> st
             f"{report.baseline} on {_workloads(rows)}."
         )
     percents = sorted(r.delta_percent for r in rows if r.delta_percent is not None)
-    share = f" ({_span([percent(p) for p in percents])})" if percents else ""
+    share = f" ({span([percent(p) for p in percents])})" if percents else ""
     return (
-        f"At the median, {variant} costs {_span([signed(low), signed(high)])} "
+        f"At the median, {variant} costs {span([signed(low), signed(high)])} "
         f"{report.unit} an operation against {report.baseline}{share}, "
         f"on {_workloads(rows)}."
     )
@@ -63,10 +62,6 @@ def _medians(report: PriceReport) -> dict[str, list[PriceRow]]:
 
 def _workloads(rows: Sequence[PriceRow]) -> str:
     return "1 workload" if len(rows) == 1 else f"{len(rows)} workloads"
-
-
-def _span(texts: Sequence[str]) -> str:
-    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
 
 
 def table_title(report: PriceReport, without_ticks: bool) -> str:
@@ -157,6 +152,36 @@ def class_note(report: PriceReport) -> str:
     )
 
 
+def switch_title(switches: Switches) -> str:
+    """Head the table of costly register writes."""
+    return switches.title.capitalize()
+
+
+def switch_note(report: PriceReport, switches: Switches) -> str:
+    """Say what that table holds: unit, direction, baseline."""
+    return (
+        f"{switch_title(switches)} per operation, the whole region with its ticks: "
+        f"how many more {switches.counted_as} than with {report.baseline}, counted "
+        f"by the QEMU plugin; + is more. {report.baseline}: absolute, writes of "
+        "other registers, which do not count."
+    )
+
+
+def model_title(switches: Switches) -> str:
+    """Head the table of what such writes take, so that nobody thinks it measured."""
+    return f"A stated model, not measured: cycles for the {switches.title}"
+
+
+def model_note(report: PriceReport, switches: Switches) -> str:
+    """Say what the model is, where it is from, and what its table holds."""
+    each = span([absolute(end) for end in switches.cycles])
+    return (
+        f"What the {switches.title} above would add to an operation on hardware, in "
+        f"cycles, at {each} cycles each; + is dearer than {report.baseline}. Not "
+        f"part of the price. Source: {switches.source.strip().rstrip('.')}."
+    )
+
+
 def exact_line(report: PriceReport) -> str:
     """State whether the counts are exact, and how that was found."""
     return f"{'Exact' if report.exact else 'NOT EXACT'}: {report.exact_why}."
@@ -193,8 +218,8 @@ def tick_line(report: PriceReport) -> str:
     hits = sorted(count.hit for count in report.ticks)
     taken = sorted(count.samples for count in report.ticks)
     return (
-        f"A timer tick fell into {_span([f'{n:,}' for n in hits])} of "
-        f"{_span([f'{n:,}' for n in taken])} samples of each workload "
+        f"A timer tick fell into {span([f'{n:,}' for n in hits])} of "
+        f"{span([f'{n:,}' for n in taken])} samples of each workload "
         "(seen by the tick's own clock, not guessed from the value)."
     )
 
@@ -222,184 +247,9 @@ def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
     return lines
 
 
-def verdict(report: ProofReport) -> str:
-    """Say in one line whether the feature holds, and why not where it does not.
-
-    Of a part of the feature it says what of it was shown, and what was left out.
-    """
-    return ". ".join([*_conclusion(report), *_left_out(report)]) + "."
-
-
-def _conclusion(report: ProofReport) -> list[str]:
-    if report.proven:
-        return [_proven(report), *_beside(report)]
-    line = f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}"
-    if report.hardened:
-        return [line]
-    return [line, _shown(report)]
-
-
-def _proven(report: ProofReport) -> str:
-    held = ", ".join(f"{variant} is BLOCKED" for variant in report.hardened)
-    line = f"{report.feature} is PROVEN{_scope(report)}: "
-    line += f"{report.control} is VULNERABLE, {held}"
-    if len(report.proofs) > 1:
-        line += f", by each of {len(report.proofs)} proofs{_exempt(report)}"
-    return line
-
-
-def _scope(report: ProofReport) -> str:
-    """Say of which variants and proofs a part of the feature tells."""
-    scope = ""
-    if report.variants_left_out:
-        scope += f" for {', '.join(report.hardened)}"
-    if report.proofs_left_out:
-        scope += f" by {', '.join(report.proofs)}"
-    return scope
-
-
-def _left_out(report: ProofReport) -> list[str]:
-    left_out = {"variants": report.variants_left_out, "proofs": report.proofs_left_out}
-    parts = [f"the {what} {', '.join(left)}" for what, left in left_out.items() if left]
-    return [f"Left out: {'; '.join(parts)}"] if parts else []
-
-
-def _beside(report: ProofReport) -> list[str]:
-    """Say how variants came out that the feature's proof does not hang on."""
-    surprises = _surprises(report)
-    if surprises:
-        return [f"But not all is as expected: {surprises}"]
-    tried = [name for name in report.sabotages if _expected(report.evidence[name])]
-    if len(tried) < 2:
-        return [f"The sabotage {name} came out as it must" for name in tried]
-    which = "sabotages"
-    if len(tried) < len(report.sabotages):
-        which += " that these proofs are there for"
-    return [f"All {len(tried)} {which} came out as they must"]
-
-
-def _shown(report: ProofReport) -> str:
-    """Say what came out where nothing had to hold."""
-    surprises = _surprises(report)
-    if surprises:
-        return f"Not all is as expected: {surprises}"
-    shown = [
-        f"{variant} is {outcome}{f' by {proofs}' if len(report.proofs) > 1 else ''}"
-        for variant, found in report.evidence.items()
-        for outcome, proofs in _expected(found).items()
-    ]
-    return f"As expected: {'; '.join(shown)}"
-
-
-def _expected(evidence: Mapping[str, ProofEvidence]) -> dict[Outcome, str]:
-    """Return outcome -> the proofs that it was expected of, and that found it."""
-    return {
-        outcome: ", ".join(p for p, found in evidence.items() if _is(found, outcome))
-        for outcome in Outcome
-        if any(_is(found, outcome) for found in evidence.values())
-    }
-
-
-def _is(found: ProofEvidence, outcome: Outcome) -> bool:
-    return found.outcome is outcome is found.expected
-
-
-def _surprises(report: ProofReport) -> str:
-    return "; ".join(
-        f"{variant} is {found.outcome}{_by(report, proof)}, "
-        f"{found.expected} was expected"
-        for variant, proof, found in _all_evidence(report)
-        if found.surprising
-    )
-
-
-def _all_evidence(report: ProofReport) -> list[tuple[str, str, ProofEvidence]]:
-    """Return variant, proof, what was found: in the order of the report."""
-    return [
-        (variant, proof, found)
-        for variant, proofs in report.evidence.items()
-        for proof, found in proofs.items()
-    ]
-
-
-def _by(report: ProofReport, proof: str) -> str:
-    return f" by {proof}" if len(report.proofs) > 1 else ""
-
-
-def _exempt(report: ProofReport) -> str:
-    """Say which proofs cannot apply to the control, in brackets."""
-    without = [
-        proof
-        for proof, found in report.evidence[report.control].items()
-        if found.expected is Outcome.UNSUPPORTED
-    ]
-    return (
-        f" ({', '.join(without)} cannot apply to {report.control})" if without else ""
-    )
-
-
 def variant_lines(report: PriceReport | ProofReport) -> list[str]:
     """Say of each variant what it is and how its kernel was started."""
     return [
         f"{name}: {info.title} (Linux {info.kernel_release}: {info.cmdline})"
         for name, info in report.variants.items()
     ]
-
-
-def clock_lines(report: ProofReport) -> list[str]:
-    """Say what clock the attacked kernels had, one line a clock."""
-    clocks = dict.fromkeys(found.clock for *_, found in _all_evidence(report))
-    return [f"Clock of the guest: {clock}." for clock in clocks]
-
-
-def _doubts(report: ProofReport) -> list[str]:
-    decisive = (report.control, *report.hardened)
-    doubts = [] if report.hardened else ["no variant that has to hold was attacked"]
-    doubts += [
-        f"{variant} was not attacked"
-        for variant in decisive
-        if variant not in report.evidence
-    ]
-    doubts += [
-        _doubt(report, variant, proof, found)
-        for variant, proof, found in _all_evidence(report)
-        if variant in decisive and found.surprising
-    ]
-    for variant, checks in report.in_force.items():
-        if variant not in report.sabotages and objection(checks):
-            doubts.append(f"{variant}: {objection(checks)}")
-    return doubts or ["see the evidence"]
-
-
-def _doubt(report: ProofReport, variant: str, proof: str, found: ProofEvidence) -> str:
-    state = f"{variant} is {found.outcome}{_by(report, proof)}"
-    if variant == report.control:
-        return f"the control {state}, so the attack shows nothing"
-    if found.outcome is Outcome.VULNERABLE:
-        return f"{state}, the attack landed"
-    return f"{state}, and what could not run proves nothing"
-
-
-OUTCOMES_NOTE = "!: not what was expected."
-_MOST_REASONS = 3
-
-
-def surprised(report: ProofReport) -> bool:
-    """Return whether any outcome is not the expected one."""
-    return any(found.surprising for *_, found in _all_evidence(report))
-
-
-def attack_lines(report: ProofReport, proof: str) -> list[str]:
-    """Say of each variant how a proof ended on it, and why."""
-    return [
-        f"{variant} is {found.outcome}: {_why(found.reasons)}"
-        for variant, name, found in _all_evidence(report)
-        if name == proof
-    ]
-
-
-def _why(reasons: list[str]) -> str:
-    """Join the first reasons; one would do, and nobody reads twenty."""
-    more = len(reasons) - _MOST_REASONS
-    said = "; ".join(reasons[:_MOST_REASONS]).rstrip(".")
-    return f"{said}; and {more} more, in the JSON" if more > 0 else said

@@ -40,6 +40,8 @@ class Setup:
     """Lines of the job, without those the machine decides."""
     files: tuple[Path, ...]
     """What goes into the initramfs beside the job."""
+    host_files: tuple[Path, ...] = ()
+    """What goes there under the path it has on this host."""
 
     @property
     def programs(self) -> int:
@@ -131,7 +133,7 @@ class Campaign:
         )
         unit = self.machine.facts(request).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
-        pack([*head, *setup.job], list(setup.files), work)
+        pack([*head, *setup.job], list(setup.files), work, setup.host_files)
         return request
 
     def _facts(

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache as remember
 from pathlib import Path
@@ -23,6 +24,7 @@ TARGET = REPOSITORY / "target"
 
 _FLAGS = ("-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror")
 _TIMEOUT = 120.0
+_LEAST = 100
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,17 @@ class Workload:
     name: str
     samples: int
     warmup: int
+    module: str = ""
+    """C file of target/module/ whose module it loads; empty: none."""
+    kernel_files: tuple[str, ...] = ()
+    """Files of the kernel's own source that the module is made of."""
+    compiles: str = ""
+    """C file of target/ that it compiles; empty: none."""
+
+    @property
+    def program(self) -> str:
+        """The program that measures it."""
+        return self.name.partition("/")[0]
 
     @property
     def line(self) -> str:
@@ -43,7 +56,7 @@ class Workload:
 def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
     """Size the named workloads for ``calls`` calls of the smallest kind.
 
-    As a warm-up a tenth of them is made first. Raises InputError for an unknown
+    As a warm-up a tenth of the samples is taken first. Raises InputError for an unknown
     name or too few calls.
     """
     if calls < 100:
@@ -55,9 +68,20 @@ def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
         if word not in table.get(program, {}).get("words", ()):
             known = ", ".join(all_workloads())
             raise InputError(f"unknown workload '{name}'", f"known: {known}")
-        samples = max(100, round(calls * table[program]["share"]))
-        sized.append(Workload(name, samples, samples // 10))
+        sized.append(_sized(name, table[program], calls))
     return sized
+
+
+def _sized(name: str, fields: dict[str, Any], calls: int) -> Workload:
+    samples = max(fields.get("least", _LEAST), round(calls * fields["share"]))
+    return Workload(
+        name=name,
+        samples=samples,
+        warmup=max(1, samples // 10),
+        module=fields.get("module", ""),
+        kernel_files=tuple(fields.get("kernel_files", ())),
+        compiles=fields.get("compiles", ""),
+    )
 
 
 def all_workloads() -> tuple[str, ...]:
@@ -65,10 +89,10 @@ def all_workloads() -> tuple[str, ...]:
     return _names(_workload_table())
 
 
-def kernel_workloads() -> tuple[str, ...]:
-    """Return the names of the workloads that measure the kernel."""
+def common_workloads() -> tuple[str, ...]:
+    """Return the names of the workloads that need not be asked for by name."""
     table = _workload_table()
-    return _names({p: table[p] for p in table if table[p].get("kernel", True)})
+    return _names({p: table[p] for p in table if not table[p].get("on_request")})
 
 
 def _names(table: dict[str, dict[str, Any]]) -> tuple[str, ...]:
@@ -88,7 +112,7 @@ def target_programs(arch: Arch, cache: Cache, progress: Progress) -> list[Path]:
     """Build init and the workload programs; return their paths."""
     names = {"init": ["init.c"]}
     names |= {name: [f"{name}.c", "sample.c"] for name in _workload_table()}
-    return _programs(TARGET, names, "workloads", arch, cache, progress)
+    return build_programs(TARGET, names, "workloads", arch, cache, progress)
 
 
 def proof_programs(
@@ -97,10 +121,10 @@ def proof_programs(
     """Build the programs of a feature's proofs and in-force check."""
     names = {p.program: [f"{p.program}.c"] for p in feature.target_programs}
     title = f"proofs of {feature.name}"
-    return _programs(feature.folder / "proof", names, title, arch, cache, progress)
+    return build_programs(feature.folder / "proof", names, title, arch, cache, progress)
 
 
-def _programs(
+def build_programs(
     folder: Path,
     names: dict[str, list[str]],
     title: str,
@@ -108,6 +132,11 @@ def _programs(
     cache: Cache,
     progress: Progress,
 ) -> list[Path]:
+    """Build programs for the target; return their paths, in the order of ``names``.
+
+    ``names``: program -> its C files in ``folder``, which may include the headers
+    there. Raises BuildError for one that does not build.
+    """
     inputs = {
         "names": names,
         "files": {
@@ -137,22 +166,27 @@ def _compile(arch: Arch, folder: Path, sources: list[str], output: Path) -> None
         raise BuildError(f"{output.name} does not build:\n{done.tail(15)}", hint)
 
 
-def pack(job: list[str], files: list[Path], work: Path) -> Path:
+def pack(
+    job: list[str], files: list[Path], work: Path, host_files: Sequence[Path] = ()
+) -> Path:
     """Make an initramfs of ``files`` and the lines of a job, in ``work``.
 
-    The same contents give the same bytes.
+    The ``host_files`` keep the path they have here. The same contents give the same
+    bytes.
     """
     root = work / "root"
     root.mkdir()
     for path in files:
-        shutil.copy(path, root / path.name)
-        (root / path.name).chmod(0o755)
+        _put(path, root / path.name)
+    for path in host_files:
+        _put(path, root / path.relative_to("/"))
     (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
     (root / "job").chmod(0o644)
-    names = sorted(path.name for path in root.iterdir())
-    for name in names:
-        os.utime(root / name, (0, 0))
-    os.utime(root, (0, 0))
+    # Folders come before what is in them.
+    packed = sorted(root.rglob("*"))
+    names = [str(path.relative_to(root)) for path in packed]
+    for path in (*packed, root):
+        os.utime(path, (0, 0))
     archive = work / "initramfs"
     listing = work / "listing"
     listing.write_text("".join(f"{name}\n" for name in names))
@@ -163,3 +197,12 @@ def pack(job: list[str], files: list[Path], work: Path) -> Path:
     if done.status:
         raise InfraError(f"cpio failed with status {done.status}: {done.tail(1)}")
     return archive
+
+
+def _put(path: Path, place: Path) -> None:
+    for folder in reversed(place.parents):
+        if not folder.exists():
+            folder.mkdir()
+            folder.chmod(0o755)
+    shutil.copy(path, place)
+    place.chmod(0o755)

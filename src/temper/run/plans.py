@@ -2,7 +2,7 @@
 
 import hashlib
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,20 @@ from temper.kernel import (
     build,
     build_module,
     find_source,
+    source_tree,
 )
 from temper.progress import Progress
 from temper.run.campaign import Setup
 from temper.run.facts import Kind, RunPlan, Slot
 from temper.run.job import (
+    TARGET,
     Workload,
-    kernel_workloads,
+    common_workloads,
     proof_programs,
     target_programs,
     workloads,
 )
+from temper.run.toolchain import compiler_files
 from temper.stats.judges import judge_named
 
 REPEATS = 2
@@ -55,6 +58,7 @@ class _Work:
     job: tuple[str, ...]
     cpus: int
     exact: bool
+    workloads: tuple[Workload, ...] = ()
     cmdline: str = ""
     """Kernel parameters on top of a variant's."""
 
@@ -104,8 +108,8 @@ class Workshop:
                 f"{feature.baseline} is the baseline: alone it has no price",
                 f"known: {', '.join(feature.variants)}",
             )
-        job = _price_job(part, workloads(part.workloads, calls))
-        work = _Work(job, PRICE_CPUS, exact=True)
+        sized = tuple(workloads(part.workloads, calls))
+        work = _Work(_price_job(part, sized), PRICE_CPUS, exact=True, workloads=sized)
         named = _list("--variants", part.variants if variants else ())
         command = self._command("price", part.name, *named, "--calls", calls)
         return self._planned(Kind.PRICE, part, work, REPEATS, command, calls=calls)
@@ -168,12 +172,18 @@ class Workshop:
         """Plan to price the second of two kernel files relative to the first.
 
         ``kernels``: A and B -> image and command line. ``names``: the workloads;
-        none means all that measure the kernel.
+        none means those that need not be asked for. Raises InputError for one that
+        needs a module: it takes the kernel's source to build one.
         """
-        sized = workloads(names or kernel_workloads(), calls)
-        programs = tuple(target_programs(self.arch, self.cache, self.progress))
+        sized = tuple(workloads(names or common_workloads(), calls))
+        for workload in sized:
+            if workload.module:
+                raise InputError(
+                    f"{workload.name} needs a module for the kernel",
+                    "price a feature on it: there the source is known",
+                )
         setups = {
-            name: _file_setup(self.arch, image, self._cmdline(cmdline), sized, programs)
+            name: self._file_setup(image, self._cmdline(cmdline), sized)
             for name, (image, cmdline) in kernels.items()
         }
         (image_a, cmdline_a), (image_b, cmdline_b) = kernels.values()
@@ -236,17 +246,68 @@ class Workshop:
             cpus=work.cpus,
             job=work.job,
             files=(
-                *target_programs(self.arch, self.cache, self.progress),
+                *self._programs(work.workloads),
                 *proof_programs(feature, self.arch, self.cache, self.progress),
-                *self._modules(feature, kernel),
+                *self._modules(feature, kernel, work.workloads),
             ),
+            host_files=self._host_files(work.workloads),
         )
 
-    def _modules(self, feature: Feature, kernel: Kernel) -> list[Path]:
+    def _file_setup(
+        self, image: Path, cmdline: str, sized: tuple[Workload, ...]
+    ) -> Setup:
+        _check_kernel(self.arch, image)
+        return Setup(
+            image=image.resolve(),
+            kernel_key=f"file:{_sha256(image)}",
+            config_hash="",
+            compiler="",
+            cmdline=cmdline,
+            cpu="",
+            exact=True,
+            cpus=PRICE_CPUS,
+            job=(_SETTLE, *(workload.line for workload in sized)),
+            files=self._programs(sized),
+            host_files=self._host_files(sized),
+        )
+
+    def _programs(self, sized: tuple[Workload, ...]) -> tuple[Path, ...]:
+        """Build init and the programs of workloads, with what they compile."""
+        wanted = {"init", *(workload.program for workload in sized)}
+        built = target_programs(self.arch, self.cache, self.progress)
+        return (*(path for path in built if path.name in wanted), *_compiled(sized))
+
+    def _host_files(self, sized: tuple[Workload, ...]) -> tuple[Path, ...]:
+        found = (compiler_files(self.arch, source) for source in _compiled(sized))
+        return tuple(sorted({path for files in found for path in files}))
+
+    def _modules(
+        self, feature: Feature, kernel: Kernel, sized: tuple[Workload, ...]
+    ) -> list[Path]:
+        needed = {each.module: each.kernel_files for each in sized if each.module}
         return [
-            build_module(kernel, source, self.cache, self.progress)
-            for source in _modules(feature)
+            *(
+                build_module(kernel, source, self.cache, self.progress)
+                for source in _modules(feature)
+            ),
+            *(
+                self._workload_module(feature, kernel, module, kernel_files)
+                for module, kernel_files in needed.items()
+            ),
         ]
+
+    def _workload_module(
+        self, feature: Feature, kernel: Kernel, module: str, kernel_files: Sequence[str]
+    ) -> Path:
+        source = find_source(self.source, feature.series, self.cache)
+        tree = source_tree(source, self.cache, self.progress)
+        return build_module(
+            kernel,
+            TARGET / "module" / module,
+            self.cache,
+            self.progress,
+            beside=[tree / name for name in kernel_files],
+        )
 
     def _planned(
         self,
@@ -303,6 +364,7 @@ def _identity(setups: Mapping[str, Setup]) -> dict[str, Any]:
                 "cpus": setup.cpus,
                 "job": list(setup.job),
                 "files": {path.name: _sha256(path) for path in setup.files},
+                "host_files": {str(path): _sha256(path) for path in setup.host_files},
             }
             for name, setup in setups.items()
         }
@@ -312,6 +374,11 @@ def _identity(setups: Mapping[str, Setup]) -> dict[str, Any]:
 def _modules(feature: Feature) -> list[Path]:
     names = {wanted.module for wanted in feature.target_programs if wanted.module}
     return [feature.folder / "proof" / f"{name}.c" for name in sorted(names)]
+
+
+def _compiled(sized: tuple[Workload, ...]) -> list[Path]:
+    names = dict.fromkeys(filter(None, (workload.compiles for workload in sized)))
+    return [TARGET / name for name in names]
 
 
 def _joined(cmdlines: Iterable[str]) -> str:
@@ -330,7 +397,7 @@ def _list(option: str, names: Collection[str]) -> list[str]:
 _SETTLE = "settle 3"
 
 
-def _price_job(feature: Feature, sized: list[Workload]) -> tuple[str, ...]:
+def _price_job(feature: Feature, sized: tuple[Workload, ...]) -> tuple[str, ...]:
     """Check before, between and after the workloads that the feature is on."""
     check = f"run {feature.in_force.program}"
     lines = [_SETTLE]
@@ -350,28 +417,6 @@ def _prove_job(feature: Feature) -> tuple[str, ...]:
     for attack in attacks:
         lines += [f"run {attack}", check]
     return tuple(lines)
-
-
-def _file_setup(
-    arch: Arch,
-    image: Path,
-    cmdline: str,
-    sized: list[Workload],
-    programs: tuple[Path, ...],
-) -> Setup:
-    _check_kernel(arch, image)
-    return Setup(
-        image=image.resolve(),
-        kernel_key=f"file:{_sha256(image)}",
-        config_hash="",
-        compiler="",
-        cmdline=cmdline,
-        cpu="",
-        exact=True,
-        cpus=PRICE_CPUS,
-        job=(_SETTLE, *(workload.line for workload in sized)),
-        files=programs,
-    )
 
 
 def _check_kernel(arch: Arch, image: Path) -> None:

@@ -14,6 +14,7 @@ from temper.stats.judges.linear import linear
 from temper.stats.judges.prediction import prediction
 from temper.stats.judges.storm import storm
 from temper.stats.judges.verdict import Arrays, Verdict
+from temper.stats.judges.writes import writes
 
 __all__ = ["Arrays", "Judge", "Verdict", "judge_named"]
 
@@ -26,6 +27,7 @@ _JUDGES: dict[str, Judge] = {
     "storm": storm,
     "early": early,
     "leak": leak,
+    "writes": writes,
 }
 
 

@@ -1,0 +1,134 @@
+"""What the attacks of a proof found, in sentences; of very many only what matters."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from temper.catalog import Outcome
+from temper.report.models import ProofEvidence, ProofReport
+
+_MOST_REASONS = 3
+_MOST_NAMES, _FIRST_NAMES = 6, 3
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: its heading, what it tells, and a list."""
+
+    heading: str
+    subject: str
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """What proofs found alike on a variant, and was not expected of them."""
+
+    variant: str
+    outcome: Outcome
+    expected: Outcome | None
+    by: str
+    """The proofs as `` by a, b``; empty where the report has but one."""
+    reasons: tuple[str, ...]
+
+    @property
+    def state(self) -> str:
+        """Say how the proofs ended."""
+        return f"{self.variant} is {self.outcome}{self.by}"
+
+    @property
+    def sentence(self) -> str:
+        """Say how the proofs ended, and how they should have."""
+        return f"{self.state}, {self.expected} was expected"
+
+
+def surprises(report: ProofReport, *, by_reason: bool = False) -> list[Surprise]:
+    """Return what was not expected; proofs that found the same are together.
+
+    ``by_reason``: proofs are together only if their reasons are the same as well.
+    """
+    alike: dict[tuple[str, Outcome, Outcome | None, tuple[str, ...]], list[str]] = {}
+    for variant, proof, found in all_evidence(report):
+        if found.surprising:
+            why = tuple(found.reasons) if by_reason else ()
+            key = (variant, found.outcome, found.expected, why)
+            alike.setdefault(key, []).append(proof)
+    return [
+        Surprise(variant, outcome, expected, _by(report, proofs), why)
+        for (variant, outcome, expected, why), proofs in alike.items()
+    ]
+
+
+def all_evidence(report: ProofReport) -> list[tuple[str, str, ProofEvidence]]:
+    """Return variant, proof, what was found: in the order of the report."""
+    return [
+        (variant, proof, found)
+        for variant, proofs in report.evidence.items()
+        for proof, found in proofs.items()
+    ]
+
+
+def some(names: Collection[str]) -> str:
+    """List names; of very many the first, and how many more there are."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    first = ", ".join(list(names)[:_FIRST_NAMES])
+    return f"{first} and {len(names) - _FIRST_NAMES} more"
+
+
+def _by(report: ProofReport, proofs: Sequence[str]) -> str:
+    return f" by {some(proofs)}" if len(report.proofs) > 1 else ""
+
+
+def sections(report: ProofReport) -> list[Section]:
+    """Say of each proof on each variant how it ended, and why.
+
+    Of very many it says that where it was not expected, and what each one tries.
+    """
+    if report.summarised:
+        return _summary(report)
+    return [
+        Section(proof, title, attack_lines(report, proof))
+        for proof, title in report.proofs.items()
+    ]
+
+
+def _summary(report: ProofReport) -> list[Section]:
+    titles = [f"{proof}: {title}" for proof, title in report.proofs.items()]
+    what = "what each tries; why each ended as it did is in the JSON"
+    tries = Section("The attacks", what, titles)
+    if lines := unexpected_lines(report):
+        return [Section(UNEXPECTED_TITLE, "what, and why", lines), tries]
+    return [tries]
+
+
+UNEXPECTED_TITLE = "Not as expected"
+
+
+def unexpected_lines(report: ProofReport) -> list[str]:
+    """Say what was not expected, and why; what has one reason together."""
+    return [
+        f"{found.sentence}: {_why(found.reasons)}"
+        for found in surprises(report, by_reason=True)
+    ]
+
+
+def attack_lines(report: ProofReport, proof: str) -> list[str]:
+    """Say of each variant how a proof ended on it, and why."""
+    return [
+        f"{variant} is {found.outcome}: {_why(found.reasons)}"
+        for variant, name, found in all_evidence(report)
+        if name == proof
+    ]
+
+
+def clock_lines(report: ProofReport) -> list[str]:
+    """Say what clock the attacked kernels had, one line a clock."""
+    clocks = dict.fromkeys(found.clock for *_, found in all_evidence(report))
+    return [f"Clock of the guest: {clock}." for clock in clocks]
+
+
+def _why(reasons: Sequence[str]) -> str:
+    """Join the first reasons; one would do, and nobody reads twenty."""
+    more = len(reasons) - _MOST_REASONS
+    said = "; ".join(reasons[:_MOST_REASONS]).rstrip(".")
+    return f"{said}; and {more} more, in the JSON" if more > 0 else said

@@ -1,0 +1,129 @@
+"""Whether a feature holds: the sentence that a proof ends with."""
+
+from collections.abc import Mapping
+
+from temper.catalog import Outcome
+from temper.report.attacks import Surprise, some, surprises
+from temper.report.in_force import objection
+from temper.report.models import ProofEvidence, ProofReport
+
+
+def verdict(report: ProofReport) -> str:
+    """Say in one line whether the feature holds, and why not where it does not.
+
+    Of a part of the feature it says what of it was shown, and what was left out.
+    """
+    return ". ".join([*_conclusion(report), *_left_out(report)]) + "."
+
+
+def _conclusion(report: ProofReport) -> list[str]:
+    if report.proven:
+        return [_proven(report), *_beside(report)]
+    line = f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}"
+    if report.hardened:
+        return [line]
+    return [line, _shown(report)]
+
+
+def _proven(report: ProofReport) -> str:
+    held = ", ".join(f"{variant} is BLOCKED" for variant in report.hardened)
+    line = f"{report.feature} is PROVEN{_scope(report)}: "
+    line += f"{report.control} is VULNERABLE, {held}"
+    if len(report.proofs) > 1:
+        line += f", by each of {len(report.proofs)} proofs{_exempt(report)}"
+    return line
+
+
+def _scope(report: ProofReport) -> str:
+    """Say of which variants and proofs a part of the feature tells."""
+    scope = ""
+    if report.variants_left_out:
+        scope += f" for {', '.join(report.hardened)}"
+    if report.proofs_left_out:
+        scope += f" by {some(report.proofs)}"
+    return scope
+
+
+def _left_out(report: ProofReport) -> list[str]:
+    left_out = {"variants": report.variants_left_out, "proofs": report.proofs_left_out}
+    parts = [f"the {what} {some(left)}" for what, left in left_out.items() if left]
+    return [f"Left out: {'; '.join(parts)}"] if parts else []
+
+
+def _beside(report: ProofReport) -> list[str]:
+    """Say how variants came out that the feature's proof does not hang on."""
+    if unexpected := _unexpected(report):
+        return [f"But not all is as expected: {unexpected}"]
+    tried = [name for name in report.sabotages if _expected(report.evidence[name])]
+    if len(tried) < 2:
+        return [f"The sabotage {name} came out as it must" for name in tried]
+    which = "sabotages"
+    if len(tried) < len(report.sabotages):
+        which += " that these proofs are there for"
+    return [f"All {len(tried)} {which} came out as they must"]
+
+
+def _shown(report: ProofReport) -> str:
+    """Say what came out where nothing had to hold."""
+    if unexpected := _unexpected(report):
+        return f"Not all is as expected: {unexpected}"
+    shown = [
+        f"{variant} is {outcome}{f' by {proofs}' if len(report.proofs) > 1 else ''}"
+        for variant, found in report.evidence.items()
+        for outcome, proofs in _expected(found).items()
+    ]
+    return f"As expected: {'; '.join(shown)}"
+
+
+def _expected(evidence: Mapping[str, ProofEvidence]) -> dict[Outcome, str]:
+    """Return outcome -> the proofs that it was expected of, and that found it."""
+    return {
+        outcome: some([p for p, found in evidence.items() if _is(found, outcome)])
+        for outcome in Outcome
+        if any(_is(found, outcome) for found in evidence.values())
+    }
+
+
+def _is(found: ProofEvidence, outcome: Outcome) -> bool:
+    return found.outcome is outcome is found.expected
+
+
+def _unexpected(report: ProofReport) -> str:
+    return "; ".join(found.sentence for found in surprises(report))
+
+
+def _exempt(report: ProofReport) -> str:
+    """Say which proofs cannot apply to the control, in brackets."""
+    without = [
+        proof
+        for proof, found in report.evidence[report.control].items()
+        if found.expected is Outcome.UNSUPPORTED
+    ]
+    return f" ({some(without)} cannot apply to {report.control})" if without else ""
+
+
+def _doubts(report: ProofReport) -> list[str]:
+    decisive = (report.control, *report.hardened)
+    doubts = [] if report.hardened else ["no variant that has to hold was attacked"]
+    doubts += [
+        f"{variant} was not attacked"
+        for variant in decisive
+        if variant not in report.evidence
+    ]
+    doubts += [
+        _doubt(report, found)
+        for found in surprises(report)
+        if found.variant in decisive
+    ]
+    for variant, checks in report.in_force.items():
+        if variant not in report.sabotages and objection(checks):
+            doubts.append(f"{variant}: {objection(checks)}")
+    return doubts or ["see the evidence"]
+
+
+def _doubt(report: ProofReport, found: Surprise) -> str:
+    if found.variant == report.control:
+        return f"the control {found.state}, so the attack shows nothing"
+    if found.outcome is Outcome.VULNERABLE:
+        return f"{found.state}, the attack landed"
+    return f"{found.state}, and what could not run proves nothing"

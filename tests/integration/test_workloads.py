@@ -1,0 +1,114 @@
+"""Every workload of a kernel on a real one: it runs, repeats, and does what it says."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from lab import ARCH, boots_of, new_machine
+
+from temper.catalog import feature_named
+from temper.kernel import Cache
+from temper.progress import Quiet
+from temper.report.boots import BootResults
+from temper.run.job import all_workloads
+from temper.run.plans import Planned, Workshop
+from temper.stats.exact import merge, result_classes
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+
+ON_REQUEST = ("micromm", "vmalloc", "build")
+WORKLOADS = tuple(
+    name for name in all_workloads() if name.partition("/")[0] in ON_REQUEST
+)
+FEW, TABLE, MANY = 64, 512, 8 * 512
+"""Pages of micromm's mappings."""
+
+
+def plan(*workloads: str) -> Planned:
+    """Plan to run workloads on the kernel of kstack, which other tests need, too."""
+    feature = feature_named("kstack").model_copy(update={"workloads": workloads})
+    return Workshop(ARCH, Cache(), Quiet()).price(feature, 1000, ["stock"])
+
+
+@pytest.fixture(scope="module")
+def boots() -> list[BootResults]:
+    return boots_of(plan(*WORKLOADS), new_machine(), "off", 2)
+
+
+def cost(boot: BootResults, workload: str) -> Fraction:
+    """Return the mean instructions of an operation, ticks included."""
+    bins = merge([boot.quiet[workload], boot.ticked[workload]])
+    return result_classes(bins, boot.workloads[workload].operations)["mean"]
+
+
+def per_page(boot: BootResults, small: str, large: str, pages: int) -> Fraction:
+    return (cost(boot, large) - cost(boot, small)) / pages
+
+
+def test_every_word_is_measured(boots: list[BootResults]) -> None:
+    for boot in boots:
+        assert boot.facts.status == "ok", boot.facts.error
+        assert boot.failures == []
+        assert set(boot.workloads) == set(WORKLOADS)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_two_boots_agree(boots: list[BootResults], workload: str) -> None:
+    one, other = boots
+    assert one.workloads[workload] == other.workloads[workload]
+    assert one.quiet[workload] == other.quiet[workload]
+    assert one.ticked[workload] == other.ticked[workload]
+    assert one.classes[workload] == other.classes[workload]
+
+
+@pytest.mark.parametrize("call", ["fork", "munmap"])
+def test_pages_mapped_one_by_one_are_paid_for_one_by_one(
+    boots: list[BootResults], call: str
+) -> None:
+    boot, name = boots[0], f"micromm/{call}"
+    within = per_page(boot, f"{name}-few", f"{name}-table", TABLE - FEW)
+    beyond = per_page(boot, f"{name}-table", f"{name}-p1", MANY - TABLE)
+    assert within > 20
+    # A table of its own for every 512, which is cleared or freed.
+    assert within * 0.8 < beyond < within * 1.5
+    # Of one folio, so that its pages are counted at once; or one entry for them all.
+    split, huge = cost(boot, f"{name}-p512"), cost(boot, f"{name}-pmd")
+    assert huge < split < cost(boot, f"{name}-p1")
+
+
+def test_what_is_made_ready_is_not_counted(boots: list[BootResults]) -> None:
+    """Clearing the pages takes ten times as long as unmapping them."""
+    for workload in ("micromm/munmap-p1", "micromm/fork-p1", "micromm/fault"):
+        record, classes = boots[0].workloads[workload], boots[0].classes[workload]
+        counted = classes["kernel_instructions"] + classes["user_instructions"]
+        samples = cost(boots[0], workload) * record.samples * record.operations
+        assert abs(counted - samples) < samples / 100
+    record = boots[0].workloads["micromm/munmap-p1"]
+    timed = cost(boots[0], "micromm/munmap-p1") * record.samples
+    assert record.elapsed > 5 * timed
+
+
+def test_vmalloc_pays_for_every_page(boots: list[BootResults]) -> None:
+    """As many loops as it says: each page costs the same, however many there are."""
+    boot = boots[0]
+    small = per_page(boot, "vmalloc/p4", "vmalloc/p16", 12)
+    large = per_page(boot, "vmalloc/p64", "vmalloc/p256", 192)
+    assert small > 100
+    assert small / 2 < large < small * 2
+    # Random sizes are 50.5 pages on average.
+    assert cost(boot, "vmalloc/p16") < cost(boot, "vmalloc/random")
+    assert cost(boot, "vmalloc/random") < cost(boot, "vmalloc/p64")
+    # Two megabytes by one entry take less than half of them by 256.
+    assert cost(boot, "vmalloc/p512-huge") < cost(boot, "vmalloc/p256") * 2
+    assert cost(boot, "vmalloc/map-ram") < cost(boot, "vmalloc/p1")
+
+
+def test_a_build_that_fails_is_no_sample() -> None:
+    planned = plan("build/cc")
+    setup = planned.setups["off"]
+    files = tuple(path for path in setup.host_files if path.name != "cc1")
+    assert len(files) == len(setup.host_files) - 1
+    broken = replace(planned, setups={"off": replace(setup, host_files=files)})
+    (boot,) = boots_of(broken, new_machine(), "off")
+    assert boot.facts.error == "'build cc 3 1' ended with status 1"
+    assert boot.workloads == {}

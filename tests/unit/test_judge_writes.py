@@ -1,0 +1,56 @@
+"""Writes to memory that must not be writable."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from temper.catalog import Outcome
+from temper.stats.judges import Verdict, judge_named
+
+KIND, OTHER = 3, 4
+
+
+def judge(*pairs: tuple[int, int]) -> Verdict:
+    samples = {"writes": np.array(pairs, dtype=np.int64).ravel()}
+    return judge_named("writes")(samples, {}, kind=float(KIND))
+
+
+def test_writes_that_all_fault_are_blocked() -> None:
+    verdict = judge((KIND, 0), (KIND, 0), (KIND, 0))
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.reasons == ["all of 3 writes faulted"]
+    assert verdict.figures == {"tries": 3, "landed": 0}
+
+
+@pytest.mark.parametrize("when", range(3))
+def test_one_write_that_lands_is_enough(when: int) -> None:
+    verdict = judge(*((KIND, int(i == when)) for i in range(3)))
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == ["1 of 3 writes landed"]
+    assert verdict.figures == {"tries": 3, "landed": 1}
+
+
+def test_other_kinds_do_not_count() -> None:
+    verdict = judge((OTHER, 1), (KIND, 0), (OTHER, 1))
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures["tries"] == 1
+
+
+def test_what_was_not_tried_is_unsupported() -> None:
+    verdict = judge((OTHER, 1), (OTHER, 0))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == ["nothing of this kind was found to write to"]
+
+
+def test_no_samples_are_unsupported() -> None:
+    verdict = judge_named("writes")({}, {}, kind=float(KIND))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+
+
+def test_every_figure_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    table = text.partition("Figures of the judge `writes`")[2].partition("\n## ")[0]
+    found = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert found == list(judge((KIND, 0)).figures)
