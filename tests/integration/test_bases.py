@@ -1,13 +1,17 @@
-"""The series applies without fuzz to what Debian serves: the oldest and the newest."""
+"""Every series applies without fuzz to what Debian serves: the oldest and the newest.
+
+And on top of each other, in any order.
+"""
 
 import re
 import shutil
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from temper.catalog import feature_named
+from temper.catalog import feature_named, feature_names
 from temper.errors import SeriesError
 from temper.kernel.series import apply_series
 from temper.kernel.tree import series_folder
@@ -15,9 +19,11 @@ from temper.progress import Quiet
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
-FEATURE = feature_named("kstack")
-SERIES = sorted(series_folder(FEATURE).glob("*.patch"))
-PACKAGE = f"linux-source-{FEATURE.series}"
+SERIES = {
+    name: sorted(series_folder(feature_named(name)).glob("*.patch"))
+    for name in feature_names()
+}
+PACKAGE = "linux-source-6.12"
 
 
 def call(*command: str | Path, cwd: Path) -> str:
@@ -53,7 +59,8 @@ def unpack(version: str, folder: Path) -> Path:
     call("dpkg-deb", "-x", package, folder, cwd=folder)
     tree = folder / PACKAGE
     tarball = folder / "usr" / "src" / f"{PACKAGE}.tar.xz"
-    names = [f"{PACKAGE}/{name}" for name in touched(SERIES)]
+    patches = [patch for series in SERIES.values() for patch in series]
+    names = [f"{PACKAGE}/{name}" for name in touched(patches)]
     call("tar", "-xJf", tarball, *names, cwd=folder)
     return tree
 
@@ -73,8 +80,15 @@ def tree(pristine: Path, tmp_path: Path) -> Path:
     return shutil.copytree(pristine, tmp_path / PACKAGE)
 
 
-def test_the_series_applies(tree: Path) -> None:
-    assert apply_series(tree, SERIES, Quiet()) == ()
+@pytest.mark.parametrize("name", SERIES)
+def test_the_series_applies(name: str, tree: Path) -> None:
+    assert apply_series(tree, SERIES[name], Quiet()) == ()
+
+
+@pytest.mark.parametrize("order", list(permutations(SERIES)), ids=" ".join)
+def test_all_series_apply_together(order: tuple[str, ...], tree: Path) -> None:
+    for name in order:
+        assert apply_series(tree, SERIES[name], Quiet()) == ()
 
 
 def test_a_source_without_the_per_task_offset_is_refused(tree: Path) -> None:
@@ -84,4 +98,4 @@ def test_a_source_without_the_per_task_offset_is_refused(tree: Path) -> None:
     assert "kstack_offset" in text
     header.write_text(re.sub(r".*kstack_offset.*\n", "", text), encoding="utf-8")
     with pytest.raises(SeriesError, match=r"sched\.h: hunk 1"):
-        apply_series(tree, SERIES, Quiet())
+        apply_series(tree, SERIES["kstack"], Quiet())

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an attacker on page tables is taken to have: he reads kernel memory, knows where
+ * things are, and has found a bug that writes one word wherever he wants. And ways to
+ * have the kernel make page tables.
+ *
+ * It works on any kernel, and does not judge.
+ */
+#include <linux/completion.h>
+#include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/irqflags.h>
+#include <linux/kthread.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/pgtable.h>
+#include <linux/processor.h>
+#include <linux/set_memory.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include <asm/fixmap.h>
+#include <asm/special_insns.h>
+
+#include "kpkeys_probe.h"
+
+#define AREA_PAGES  (KPKEYS_PROBE_AREA_SIZE / PAGE_SIZE)
+#define BLOCK_ORDER (PMD_SHIFT - PAGE_SHIFT)
+
+/* Linux uses it in no entry of any level, and CPUs ignore it. */
+#define HARMLESS BIT_ULL(52)
+
+/* What a file has made. */
+struct probe {
+	void *area;
+	struct page *area_page;
+	struct page *block;
+	bool split;
+};
+
+static long tell_places(struct kpkeys_probe_places __user *user)
+{
+	struct kpkeys_probe_places places = {
+		.top = read_cr3_pa(),
+		.user_top = IS_ENABLED(CONFIG_MITIGATION_PAGE_TABLE_ISOLATION) ? PAGE_SIZE : 0,
+		.levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4,
+		.mm_pgd = offsetof(struct mm_struct, pgd),
+		.direct_map = page_offset_base,
+		.struct_pages = vmemmap_base,
+		.fixmap = fix_to_virt(0),
+	};
+
+	return copy_to_user(user, &places, sizeof(places)) ? -EFAULT : 0;
+}
+
+static long read_memory(struct kpkeys_probe_read __user *user)
+{
+	struct kpkeys_probe_read wanted;
+	void *memory;
+	long error;
+
+	if (copy_from_user(&wanted, user, sizeof(wanted)))
+		return -EFAULT;
+	if (wanted.size > PAGE_SIZE)
+		return -EINVAL;
+	memory = kmalloc(wanted.size, GFP_KERNEL);
+	if (!memory)
+		return -ENOMEM;
+	error = copy_from_kernel_nofault(memory, (void *)wanted.address, wanted.size);
+	if (!error && copy_to_user(u64_to_user_ptr(wanted.to), memory, wanted.size))
+		error = -EFAULT;
+	kfree(memory);
+	return error;
+}
+
+static void store(u64 *to, u64 value)
+{
+	pagefault_disable();
+	__put_kernel_nofault(to, &value, u64, fault);
+fault:
+	pagefault_enable();
+}
+
+/* By what is there afterwards: a store that does not fault need not have landed. */
+static long try_write(__u64 __user *user)
+{
+	u64 address, before, after = 0;
+	unsigned long flags;
+	long error;
+
+	if (get_user(address, user))
+		return -EFAULT;
+	if (!IS_ALIGNED(address, sizeof(u64)))
+		return -EINVAL;
+	/* It is in use: not for long. */
+	local_irq_save(flags);
+	error = get_kernel_nofault(before, (u64 *)address);
+	if (!error) {
+		store((u64 *)address, before ^ HARMLESS);
+		after = READ_ONCE(*(u64 *)address);
+		if (after != before)
+			store((u64 *)address, after ^ HARMLESS);
+	}
+	local_irq_restore(flags);
+	return error ?: !!((before ^ after) & HARMLESS);
+}
+
+/* All of it is one page: what is wanted is the tables. */
+static void make_area(struct probe *probe)
+{
+	struct page **pages = kvmalloc_array(AREA_PAGES, sizeof(*pages), GFP_KERNEL);
+	size_t i;
+
+	probe->area_page = alloc_page(GFP_KERNEL);
+	if (pages && probe->area_page) {
+		for (i = 0; i < AREA_PAGES; i++)
+			pages[i] = probe->area_page;
+		probe->area = vmap(pages, AREA_PAGES, VM_MAP, PAGE_KERNEL);
+	}
+	kvfree(pages);
+}
+
+static void free_area(struct probe *probe)
+{
+	vunmap(probe->area);
+	if (probe->area_page)
+		__free_page(probe->area_page);
+	probe->area_page = NULL;
+	probe->area = NULL;
+}
+
+struct thread {
+	struct probe *probe;
+	struct completion done;
+};
+
+static int make_area_fn(void *data)
+{
+	struct thread *thread = data;
+
+	make_area(thread->probe);
+	kthread_complete_and_exit(&thread->done, 0);
+}
+
+static void make_area_by_thread(struct probe *probe)
+{
+	struct thread thread = { .probe = probe };
+	struct task_struct *task;
+
+	init_completion(&thread.done);
+	task = kthread_run(make_area_fn, &thread, "kpkeys_probe");
+	if (!IS_ERR(task))
+		wait_for_completion(&thread.done);
+}
+
+static long new_area(struct probe *probe, void (*make)(struct probe *probe), __u64 __user *user)
+{
+	if (probe->area)
+		return -EBUSY;
+	make(probe);
+	if (probe->area)
+		return put_user((unsigned long)probe->area, user);
+	free_area(probe);
+	return -ENOMEM;
+}
+
+static long new_block(struct probe *probe, __u64 __user *user)
+{
+	if (probe->block)
+		return -EBUSY;
+	probe->block = alloc_pages(GFP_KERNEL, BLOCK_ORDER);
+	if (!probe->block)
+		return -ENOMEM;
+	return put_user((unsigned long)page_address(probe->block), user);
+}
+
+static void free_block(struct probe *probe)
+{
+	if (probe->split)
+		set_memory_wb((unsigned long)page_address(probe->block), 1);
+	if (probe->block)
+		__free_pages(probe->block, BLOCK_ORDER);
+}
+
+static long split_block(struct probe *probe)
+{
+	long error;
+
+	if (!probe->block || probe->split)
+		return -EINVAL;
+	error = set_memory_wc((unsigned long)page_address(probe->block), 1);
+	probe->split = !error;
+	return error;
+}
+
+static long kpkeys_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct probe *probe = file->private_data;
+	void __user *user = (void __user *)arg;
+
+	switch (cmd) {
+	case KPKEYS_PROBE_PLACES:
+		return tell_places(user);
+	case KPKEYS_PROBE_READ:
+		return read_memory(user);
+	case KPKEYS_PROBE_WRITE:
+		return try_write(user);
+	case KPKEYS_PROBE_AREA:
+		return new_area(probe, make_area, user);
+	case KPKEYS_PROBE_AREA_BY_THREAD:
+		return new_area(probe, make_area_by_thread, user);
+	case KPKEYS_PROBE_BLOCK:
+		return new_block(probe, user);
+	case KPKEYS_PROBE_SPLIT:
+		return split_block(probe);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int kpkeys_probe_open(struct inode *inode, struct file *file)
+{
+	struct probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+
+	file->private_data = probe;
+	return probe ? 0 : -ENOMEM;
+}
+
+static int kpkeys_probe_release(struct inode *inode, struct file *file)
+{
+	struct probe *probe = file->private_data;
+
+	free_area(probe);
+	free_block(probe);
+	kfree(probe);
+	return 0;
+}
+
+static const struct file_operations kpkeys_probe_fops = {
+	.owner = THIS_MODULE,
+	.open = kpkeys_probe_open,
+	.unlocked_ioctl = kpkeys_probe_ioctl,
+	.release = kpkeys_probe_release,
+};
+
+static struct miscdevice kpkeys_probe = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kpkeys_probe",
+	.fops = &kpkeys_probe_fops,
+	.mode = 0600,
+};
+
+module_misc_device(kpkeys_probe);
+
+MODULE_DESCRIPTION("Reads and writes kernel memory, as an attacker would");
+MODULE_LICENSE("GPL");

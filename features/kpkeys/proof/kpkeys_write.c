@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A bug, as many a driver had one: it lets any user write what they like to where they
+ * like in the kernel. Never load it where that matters.
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/uaccess.h>
+
+#include "kpkeys_write.h"
+
+static long kpkeys_write_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct kpkeys_write_word word;
+
+	if (cmd != KPKEYS_WRITE_WORD)
+		return -ENOTTY;
+	if (copy_from_user(&word, (const void __user *)arg, sizeof(word)))
+		return -EFAULT;
+	WRITE_ONCE(*(u64 *)(unsigned long)word.address, word.value);
+	return 0;
+}
+
+static const struct file_operations kpkeys_write_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = kpkeys_write_ioctl,
+};
+
+static struct miscdevice kpkeys_write_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kpkeys_write",
+	.fops = &kpkeys_write_fops,
+	.mode = 0666,
+};
+module_misc_device(kpkeys_write_device);
+
+MODULE_DESCRIPTION("An arbitrary write to kernel memory, for everybody");
+MODULE_LICENSE("GPL");

