@@ -20,6 +20,7 @@ ON_REQUEST = ("micromm", "vmalloc", "build")
 WORKLOADS = tuple(
     name for name in all_workloads() if name.partition("/")[0] in ON_REQUEST
 )
+MADE_READY = ("micromm/munmap-p1", "micromm/fork-p1", "micromm/fault")
 FEW, TABLE, MANY = 64, 512, 8 * 512
 """Pages of micromm's mappings."""
 
@@ -50,6 +51,9 @@ def test_every_word_is_measured(boots: list[BootResults]) -> None:
         assert boot.facts.status == "ok", boot.facts.error
         assert boot.failures == []
         assert set(boot.workloads) == set(WORKLOADS)
+        # Each has classes of its own, not those of another.
+        regions = {record.region for record in boot.workloads.values()}
+        assert len(regions) == len(WORKLOADS)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -78,7 +82,7 @@ def test_pages_mapped_one_by_one_are_paid_for_one_by_one(
 
 def test_what_is_made_ready_is_not_counted(boots: list[BootResults]) -> None:
     """Clearing the pages takes ten times as long as unmapping them."""
-    for workload in ("micromm/munmap-p1", "micromm/fork-p1", "micromm/fault"):
+    for workload in (*MADE_READY, "build/cc"):
         record, classes = boots[0].workloads[workload], boots[0].classes[workload]
         counted = classes["kernel_instructions"] + classes["user_instructions"]
         samples = cost(boots[0], workload) * record.samples * record.operations
