@@ -1,4 +1,4 @@
-"""The price of kpkeys on real kernels: the goals that it meets, and its shape."""
+"""The price of kpkeys on real kernels: its limits and its shape."""
 
 import pytest
 from lab import ARCH, boots_of, new_machine
@@ -13,13 +13,15 @@ from temper.stats.exact import merge, result_classes
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 SYSCALLS = ("syscall/getppid", "syscall/invalid")
-# Workload -> the most it may cost, in percent of off. Fork of pages of their own and
-# munmap of large folios mapped page by page are dearer: the README says what they cost.
-GOALS = {
+# Workload -> the most it may cost, in percent of off.
+LIMITS = {
     "micromm/fork-few": 2,
+    # The goals were 2 and 3: the README says why they are missed.
+    "micromm/fork-p1": 5,
     "micromm/fork-p512": 2,
     "micromm/munmap-table": 3,
     "micromm/munmap-p1": 3,
+    "micromm/munmap-p512": 7,
     "vmalloc/p1": 5,
     "vmalloc/p256": 1,
     "vmalloc/map-ram": 10,
@@ -31,7 +33,7 @@ CALLS = 1000
 @pytest.fixture(scope="module")
 def boots() -> dict[str, BootResults]:
     feature = feature_named("kpkeys")
-    wanted = dict.fromkeys((*SYSCALLS, *GOALS, *FEW_AND_TABLE))
+    wanted = dict.fromkeys((*SYSCALLS, *LIMITS, *FEW_AND_TABLE))
     part = feature.model_copy(update={"workloads": tuple(wanted)})
     names = ["temper", "no-batching", "no-pks"]
     planned = Workshop(ARCH, Cache(), Quiet()).price(part, CALLS, names)
@@ -72,12 +74,12 @@ def test_a_system_call_costs_nothing(
     assert boots[variant].quiet[workload] == boots["off"].quiet[workload]
 
 
-@pytest.mark.parametrize("workload", GOALS)
-def test_the_price_is_within_its_goal(
+@pytest.mark.parametrize("workload", LIMITS)
+def test_the_price_is_within_its_limit(
     boots: dict[str, BootResults], workload: str
 ) -> None:
     off, on = mean(boots["off"], workload), mean(boots["temper"], workload)
-    assert 100 * (on - off) / off <= GOALS[workload]
+    assert 100 * (on - off) / off <= LIMITS[workload]
 
 
 def test_switches_do_not_grow_with_pages(boots: dict[str, BootResults]) -> None:
