@@ -42,6 +42,7 @@ lint: setup ## Check the style of Python, shell and C
 
 types: setup ## Check the types of the lab and its tests
 	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
+	$(RUN) mypy features/kpkeys/stress
 
 unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit
@@ -49,7 +50,7 @@ unit: setup ## Run the tests that need no kernel (a minute)
 integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
 	$(RUN) temper build kstack --arch arm64
-	$(RUN) temper build kpkeys
+	$(RUN) temper build kpkeys --variants temper,no-batching
 	$(PYTEST) -v tests/integration
 
 clean: ## Remove what was made in this folder; kernels and results stay

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,21 +160,36 @@ static void region_unmap(const struct word *word)
  * would copy pages of its data. The child ends at once; its end is waited for
  * outside of the sample, as it is no part of the parent's call.
  */
+static void time_fork(struct timing *t)
+{
+	int status;
+	long child;
+
+	timing_begin(t);
+	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (child == 0)
+		_exit(0);
+	timing_end(t);
+	if (child < 0 || waitpid((pid_t)child, &status, 0) != child || status)
+		fail("fork");
+}
+
 static void time_forks(const struct word *word, struct timing *t, uint64_t rounds)
 {
 	region_map(word);
 	region_fill(word);
-	for (uint64_t i = 0; i < rounds; i++) {
-		int status;
-		long child;
+	for (uint64_t i = 0; i < rounds; i++)
+		time_fork(t);
+	region_unmap(word);
+}
 
-		timing_begin(t);
-		child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-		if (child == 0)
-			_exit(0);
-		timing_end(t);
-		if (child < 0 || waitpid((pid_t)child, &status, 0) != child || status)
-			fail("fork");
+/* A fork leaves pages read-only, and the next one has that done, unless they are written again. */
+static void time_forks_of_written(const struct word *word, struct timing *t, uint64_t rounds)
+{
+	region_map(word);
+	for (uint64_t i = 0; i < rounds; i++) {
+		region_fill(word);
+		time_fork(t);
 	}
 	region_unmap(word);
 }
@@ -254,6 +268,7 @@ static const struct word words[] = {
 	{ "fork-few", time_forks, FEW, SMALL, 8, 1 },
 	{ "fork-table", time_forks, TABLE_PAGES, SMALL, 4, 1 },
 	{ "fork-p1", time_forks, MANY, SMALL, 1, 1 },
+	{ "fork-written", time_forks_of_written, MANY, SMALL, 1, 1 },
 	{ "fork-p512", time_forks, MANY, SPLIT, 1, 1 },
 	{ "fork-pmd", time_forks, MANY, HUGE, 4, 1 },
 	{ "munmap-few", time_munmaps, FEW, SMALL, 8, 1 },
@@ -434,23 +449,6 @@ static void fix_addresses(char **argv)
 	fail("exec");
 }
 
-/*
- * Children on the same CPU as their parent, and as batch tasks, which do not preempt
- * it: a child would end, now and then, within the sample it was made in.
- */
-static void share_a_cpu(void)
-{
-	struct sched_param no_priority = { 0 };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		fail("sched_setaffinity");
-	if (sched_setscheduler(0, SCHED_BATCH, &no_priority))
-		fail("sched_setscheduler");
-}
-
 /* For three ticks at least: with them goes what is freed late. */
 static uint64_t warm_up(const struct word *word, struct timing *t, uint64_t least)
 {
@@ -502,6 +500,7 @@ int main(int argc, char **argv)
 	};
 	warm = new_timing(word, false);
 	timing = new_timing(word, true);
+	/* Or a child ends, now and then, within the sample it was made in. */
 	share_a_cpu();
 	check_region(word);
 

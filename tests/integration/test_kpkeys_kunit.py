@@ -75,5 +75,9 @@ def test_all_skip_without_keys(planned: Planned, cpu: str, cmdline: str) -> None
     assert set(results(planned, cmdline, cpu).values()) == {"skip"}
 
 
-def test_they_notice_a_sabotage(planned: Planned) -> None:
-    assert results(planned, "kpkeys_sabotage=switch-open")["test_sleep"] == "not ok"
+@pytest.mark.parametrize(
+    ("sabotage", "test"),
+    [("switch-open", "test_sleep"), ("entry-open", "test_interrupt")],
+)
+def test_they_notice_a_sabotage(planned: Planned, sabotage: str, test: str) -> None:
+    assert results(planned, f"kpkeys_sabotage={sabotage}")[test] == "not ok"

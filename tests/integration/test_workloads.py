@@ -65,6 +65,13 @@ def test_two_boots_agree(boots: list[BootResults], workload: str) -> None:
     assert one.classes[workload] == other.classes[workload]
 
 
+def test_written_pages_are_write_protected_one_by_one(
+    boots: list[BootResults],
+) -> None:
+    names = ("micromm/fork-p1", "micromm/fork-written")
+    assert 3 < per_page(boots[0], *names, pages=MANY) < 40
+
+
 @pytest.mark.parametrize("call", ["fork", "munmap"])
 def test_pages_mapped_one_by_one_are_paid_for_one_by_one(
     boots: list[BootResults], call: str
