@@ -23,9 +23,15 @@ PATCHES = [
 
 
 def module_files(feature: Feature) -> list[Path]:
-    modules = {check.module for check in feature.target_programs if check.module}
-    folder = feature.folder / "proof"
-    return sorted(file for name in modules for file in folder.glob(f"{name}.[ch]"))
+    """Return the C files of modules, whatever folder they are in, and their headers."""
+    sources = (
+        file
+        for file in feature.folder.rglob("*.c")
+        if "MODULE_LICENSE" in file.read_text(encoding="utf-8")
+    )
+    return sorted(
+        f for source in sources for f in source.parent.glob(f"{source.stem}.[ch]")
+    )
 
 
 MODULES = [

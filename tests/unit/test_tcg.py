@@ -6,6 +6,7 @@ import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -423,6 +424,14 @@ def test_several_cpus_run_in_turn(host: Host) -> None:
         assert facts.qemu_command.count("-accel ") == 1
         assert "-accel tcg,thread=single" in facts.qemu_command
         assert "-smp 2" in facts.qemu_command
+
+
+def test_a_boot_has_the_memory_it_asks_for(host: Host) -> None:
+    host.qemu("")
+    usual = host.request()
+    assert "-m 256M" in host.tcg().facts(usual).qemu_command
+    more = replace(usual, memory="512M")
+    assert "-m 512M" in host.tcg().facts(more).qemu_command
 
 
 def test_each_architecture_has_a_channel_of_its_own(host: Host) -> None:

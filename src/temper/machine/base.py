@@ -23,6 +23,8 @@ class BootRequest:
     exact: bool
     """True: the clock counts instructions, and classes are counted too."""
     cpus: int
+    memory: str = ""
+    """How much of it, as QEMU's ``-m`` takes it; empty: the machine's own."""
 
 
 @dataclass(frozen=True)

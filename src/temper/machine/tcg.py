@@ -144,7 +144,7 @@ class Tcg:
             *self._arch.machine,
             *(_EXACT if request.exact else ()),
             *("-cpu", request.cpu or self._arch.cpu),
-            *("-smp", str(request.cpus), "-m", _MEMORY),
+            *("-smp", str(request.cpus), "-m", request.memory or _MEMORY),
             *("-kernel", str(request.image), "-initrd", str(request.initramfs)),
             *("-append", self._cmdline(request)),
             *("-serial", f"file:{work / 'console'}"),

@@ -112,7 +112,7 @@ def target_programs(arch: Arch, cache: Cache, progress: Progress) -> list[Path]:
     """Build init and the workload programs; return their paths."""
     names = {"init": ["init.c"]}
     names |= {name: [f"{name}.c", "sample.c"] for name in _workload_table()}
-    return _programs(TARGET, names, "workloads", arch, cache, progress)
+    return build_programs(TARGET, names, "workloads", arch, cache, progress)
 
 
 def proof_programs(
@@ -121,10 +121,10 @@ def proof_programs(
     """Build the programs of a feature's proofs and in-force check."""
     names = {p.program: [f"{p.program}.c"] for p in feature.target_programs}
     title = f"proofs of {feature.name}"
-    return _programs(feature.folder / "proof", names, title, arch, cache, progress)
+    return build_programs(feature.folder / "proof", names, title, arch, cache, progress)
 
 
-def _programs(
+def build_programs(
     folder: Path,
     names: dict[str, list[str]],
     title: str,

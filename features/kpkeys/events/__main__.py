@@ -1,0 +1,63 @@
+"""Put a kernel with our series through the events of a machine, and check after each.
+
+``python features/kpkeys/events``. A line for each event; status 1 if one went wrong.
+"""
+
+import sys
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+# What is wrong in a log is the same as under stress.
+sys.path.append(str(_FOLDER.parent / "stress"))
+
+from events import EVENTS  # noqa: E402
+from guest import GuestError  # noqa: E402
+from kernels import events_kernel  # noqa: E402
+from machine import Machine  # noqa: E402
+
+from temper.arch import arch_named  # noqa: E402
+from temper.catalog import feature_named  # noqa: E402
+from temper.kernel import Cache, build_module  # noqa: E402
+from temper.report.progress import on_stderr  # noqa: E402
+from temper.run.job import build_programs  # noqa: E402
+from temper.run.plans import Workshop  # noqa: E402
+
+# The first CPU with keys for the kernel. Machine checks are handled by its name.
+_CPU = "max,vendor=GenuineIntel,family=6,model=143"
+_MACHINES = {
+    "five levels": (_CPU, "pti=off"),
+    "four levels, isolation": (f"{_CPU},-la57", "pti=on"),
+}
+
+
+def _machines(workshop: Workshop) -> dict[str, Machine]:
+    kernel = events_kernel(workshop, feature_named("kpkeys"))
+    host = (workshop.arch, workshop.cache, workshop.progress)
+    init = build_programs(_FOLDER, {"init": ["init.c"]}, "events", *host)
+    source = _FOLDER / "kpkeys_events.c"
+    module = build_module(kernel, source, workshop.cache, workshop.progress)
+    return {
+        title: Machine(workshop.arch, kernel.image, (*init, module), cpu, cmdline)
+        for title, (cpu, cmdline) in _MACHINES.items()
+    }
+
+
+def main() -> int:
+    """Go through all events on all machines; return the exit status."""
+    workshop = Workshop(arch_named("x86_64"), Cache(), on_stderr())
+    failed = 0
+    for title, machine in _machines(workshop).items():
+        print(f"\n{title}: -cpu {machine.cpu} {machine.cmdline}")
+        for name, event in EVENTS.items():
+            try:
+                with workshop.progress.task(f"{name}, {title}"):
+                    result = f"protected: {event(machine)}"
+            except GuestError as error:
+                result = f"FAILED: {error}"
+                failed += 1
+            print(f"  {name:28}{result}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: tells what of the protection is in force, in /proc/kpkeys_events: on how
+ * many CPUs the register is closed and enforced, how many page tables can be written,
+ * how many threads are at a level. A number of milliseconds written there is spent in
+ * a section that may write.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/panic_notifier.h>
+#include <linux/pgtable.h>
+#include <linux/proc_fs.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include <asm/kpkeys.h>
+#include <asm/special_insns.h>
+
+struct found {
+	atomic_t cpus, closed;
+	unsigned int tables, writable, threads, raised;
+};
+
+/* Of the section that a thread is in; NULL: of none. */
+static pte_t *section;
+static const char *last = "none";
+
+static bool lands(void *to)
+{
+	u64 same = READ_ONCE(*(u64 *)to);
+	bool landed = false;
+
+	pagefault_disable();
+	__put_kernel_nofault(to, &same, u64, fault);
+	landed = true;
+fault:
+	pagefault_enable();
+	return landed;
+}
+
+static void look_at_cpu(void *data)
+{
+	struct found *found = data;
+
+	atomic_inc(&found->cpus);
+	if (native_read_cr4() & X86_CR4_PKS && __rdmsr(MSR_IA32_PKRS) == PKRS_DEFAULT)
+		atomic_inc(&found->closed);
+}
+
+static void look_at_table(struct found *found, u64 *table, int level)
+{
+	int i;
+
+	found->tables++;
+	found->writable += lands(table);
+	if (level == 1)
+		return;
+	for (i = 0; i < PTRS_PER_PTE; i++) {
+		u64 entry = READ_ONCE(table[i]);
+
+		if (entry & _PAGE_PRESENT && !(entry & _PAGE_PSE))
+			look_at_table(found, __va(entry & PTE_PFN_MASK), level - 1);
+	}
+}
+
+static void look_at_thread(struct found *found, struct task_struct *thread)
+{
+	found->threads++;
+	found->raised += !!READ_ONCE(*kpkeys_level(task_thread_info(thread)));
+}
+
+static void look_at_threads(struct found *found)
+{
+	struct task_struct *process, *thread;
+
+	rcu_read_lock();
+	for_each_process_thread(process, thread) look_at_thread(found, thread);
+	rcu_read_unlock();
+}
+
+/* Those of the kernel and of the process that asks, both halves under isolation. */
+static int show(struct seq_file *to, void *unused)
+{
+	int levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4;
+	u64 *top = __va(read_cr3_pa());
+	struct found found = {};
+
+	on_each_cpu(look_at_cpu, &found, true);
+	look_at_table(&found, top, levels);
+	if (cpu_feature_enabled(X86_FEATURE_PTI))
+		look_at_table(&found, top + PTRS_PER_PGD, levels);
+	look_at_threads(&found);
+	seq_printf(to, "cpus %d closed %d tables %u writable %u threads %u raised %u section %s\n",
+		   atomic_read(&found.cpus), atomic_read(&found.closed), found.tables,
+		   found.writable, found.threads, found.raised, last);
+	return 0;
+}
+
+static int open_show(struct inode *inode, struct file *file)
+{
+	return single_open(file, show, NULL);
+}
+
+static int in_section(pte_t *pte, unsigned long address, void *data)
+{
+	unsigned long end = *(unsigned long *)data;
+	bool could = lands(pte);
+
+	WRITE_ONCE(section, pte);
+	pr_info("in a section\n");
+	while (time_before(jiffies, end))
+		cpu_relax();
+	WRITE_ONCE(section, NULL);
+	last = could && lands(pte) ? "kept" : "lost";
+	return 0;
+}
+
+static ssize_t spend(struct file *file, const char __user *text, size_t size, loff_t *at)
+{
+	struct mm_struct *mm = current->mm;
+	unsigned long end;
+	int error;
+
+	error = kstrtoul_from_user(text, size, 10, &end);
+	if (error)
+		return error;
+	end = jiffies + msecs_to_jiffies(end);
+	mmap_read_lock(mm);
+	error = apply_to_page_range(mm, mm->start_stack & PAGE_MASK, PAGE_SIZE, in_section, &end);
+	mmap_read_unlock(mm);
+	return error ?: size;
+}
+
+/* Whoever panics while a thread is in a section is not that thread. */
+static int on_panic(struct notifier_block *block, unsigned long event, void *data)
+{
+	pte_t *pte = READ_ONCE(section);
+
+	if (pte)
+		pr_emerg("panic in a section: a write %s\n", lands(pte) ? "lands" : "faults");
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block panic_block = { .notifier_call = on_panic };
+
+static const struct proc_ops events_ops = {
+	.proc_open = open_show,
+	.proc_read = seq_read,
+	.proc_write = spend,
+	.proc_release = single_release,
+};
+
+static int __init events_init(void)
+{
+	if (!proc_create("kpkeys_events", 0600, NULL, &events_ops))
+		return -ENOMEM;
+	atomic_notifier_chain_register(&panic_notifier_list, &panic_block);
+	return 0;
+}
+
+static void __exit events_exit(void)
+{
+	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);
+	remove_proc_entry("kpkeys_events", NULL);
+}
+
+module_init(events_init);
+module_exit(events_exit);
+MODULE_DESCRIPTION("Tells whether page tables are protected");
+MODULE_LICENSE("GPL");

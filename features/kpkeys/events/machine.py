@@ -1,0 +1,77 @@
+"""What guests are started with."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from findings import bad_lines
+from guest import Guest, GuestError
+
+from temper.arch import Arch
+from temper.run.job import pack
+
+CPUS = 2
+_MEMORY = "512M"
+
+_HARDWARE = (
+    # To RAM, q35 goes only once.
+    *("-M", "pc"),
+    *("-nodefaults", "-no-user-config", "-display", "none"),
+    *("-accel", "tcg,thread=single"),
+    *("-smp", str(CPUS), "-m", f"{_MEMORY},slots=2,maxmem=72G"),
+)
+_DISK = "-drive file={},if=none,format=raw,id=disk -device virtio-blk-pci,drive=disk"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A kernel, its files, and a CPU model."""
+
+    arch: Arch
+    image: Path
+    files: tuple[Path, ...]
+    """Init and modules."""
+    cpu: str
+    cmdline: str
+
+    @contextmanager
+    def boot(
+        self, cmdline: str = "", expected: str = "", disk: Path | None = None
+    ) -> Iterator[Guest]:
+        """Start it, and end it with the ``with`` block.
+
+        The ``disk`` is /dev/vda. Raises GuestError if the kernel complained, unless
+        that is ``expected``, a regular expression.
+        """
+        with tempfile.TemporaryDirectory(prefix="temper-") as folder:
+            work = Path(folder)
+            command = [
+                self.arch.qemu,
+                *_HARDWARE,
+                *("-cpu", self.cpu),
+                *(_DISK.format(disk).split() if disk else ()),
+                *("-kernel", str(self.image), "-initrd", str(self._initramfs(work))),
+                *("-append", f"{self.full_cmdline()} {cmdline}"),
+            ]
+            with Guest(command, work) as guest:
+                yield guest
+                for line in bad_lines(guest.console):
+                    if not expected or not re.search(expected, line):
+                        raise GuestError(line)
+
+    def full_cmdline(self) -> str:
+        """Return what every boot has on its command line."""
+        return f"{self.arch.cmdline} {self.cmdline}"
+
+    def _initramfs(self, work: Path) -> Path:
+        """Pack the files, and once more with all that a kexec needs."""
+        inner, outer = work / "inner", work / "outer"
+        for folder in (inner, outer):
+            folder.mkdir()
+        initramfs = pack([], list(self.files), inner)
+        kernel = work / "kernel"
+        kernel.symlink_to(self.image)
+        return pack([], [*self.files, kernel, initramfs], outer)

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Description: puts the kernel under stress for so many seconds, with a process for
+ * each kind of operation, and prints what was done and what the kernel counted. Ends
+ * with status 0 unless an operation found something wrong.
+ */
+#define _GNU_SOURCE
+#include "work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_KINDS = 32, HEARTBEAT = 10, STUCK = 120 };
+
+static struct worker {
+	const struct kind *kind;
+	pid_t pid;
+	/* What it had done when it was last seen to have done something, and when. */
+	unsigned long seen;
+	unsigned int since;
+} workers[MAX_KINDS];
+static size_t workers_number;
+static unsigned long *done;
+
+static const char *const events[] = {
+	"thp_fault_alloc", "thp_split_pmd", "thp_collapse_alloc", "pswpin", "pswpout",
+};
+enum { EVENTS = sizeof(events) / sizeof(*events) };
+
+uint32_t below(uint32_t limit)
+{
+	static uint64_t state;
+
+	if (!state)
+		state = (uint64_t)getpid() * 0x9e3779b97f4a7c15;
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)((state >> 32) * limit >> 32);
+}
+
+void wrong(const char *what)
+{
+	fprintf(stderr, "stress: wrong: %s: %s\n", what, strerror(errno));
+	_exit(1);
+}
+
+bool ended_well(int child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child)
+		wrong("waitpid");
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return false;
+	if (status)
+		wrong("a child failed");
+	return true;
+}
+
+bool put(const char *path, const char *what)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, what, strlen(what)) == (ssize_t)strlen(what);
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+static void must_put(const char *path, const char *what)
+{
+	if (!put(path, what))
+		wrong(path);
+}
+
+static void mount_at(const char *where, const char *type)
+{
+	mkdir(where, 0755);
+	if (mount(type, where, type, 0, NULL) && errno != EBUSY)
+		wrong(where);
+}
+
+/* The header of a swap area, as mkswap writes it. */
+static void make_swap(const char *device, size_t size)
+{
+	uint32_t header[PAGE / 4] = { 0 };
+	int fd = open(device, O_WRONLY | O_CLOEXEC);
+
+	header[256] = 1;
+	header[257] = (uint32_t)(size / PAGE - 1);
+	memcpy((char *)header + PAGE - 10, "SWAPSPACE2", 10);
+	if (fd < 0 || write(fd, header, sizeof(header)) != sizeof(header))
+		wrong(device);
+	close(fd);
+	if (swapon(device, 0))
+		wrong(device);
+}
+
+static void set_up(void)
+{
+	must_put("/proc/self/oom_score_adj", "-1000");
+	mount_at("/sys/kernel/debug", "debugfs");
+	mount_at("/cgroup", "cgroup2");
+	must_put("/cgroup/cgroup.subtree_control", "+memory");
+	mkdir("/cgroup/limited", 0755);
+	must_put("/cgroup/limited/memory.max", "64M");
+	must_put("/sys/block/zram0/disksize", "128M");
+	make_swap("/dev/zram0", 128 << 20);
+	must_put("/proc/sys/kernel/hung_task_timeout_secs", "60");
+	/* As soon as there is anything to collapse. */
+	must_put("/sys/kernel/mm/transparent_hugepage/enabled", "always");
+	must_put("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "100");
+}
+
+static void __attribute__((noreturn)) work(size_t number)
+{
+	const struct kind *kind = workers[number].kind;
+
+	/* As khugepaged is: below others it would hold its locks for minutes. */
+	nice(19);
+	must_put("/proc/self/oom_score_adj", "0");
+	if (kind->limited)
+		must_put("/cgroup/limited/cgroup.procs", "0");
+	for (;;)
+		done[number] += kind->once();
+}
+
+static void start(size_t number)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		work(number);
+	/* For want of memory: the next look at it tries again. */
+	workers[number].pid = pid > 0 ? pid : 0;
+}
+
+static void add(const struct kind *kinds, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		workers[workers_number++].kind = &kinds[i];
+}
+
+/* All at once: one that has to reclaim ends late while the others go on. */
+static void end_all(void)
+{
+	for (size_t i = 0; i < workers_number; i++)
+		if (workers[i].pid)
+			kill(workers[i].pid, SIGKILL);
+	for (size_t i = 0; i < workers_number; i++)
+		if (workers[i].pid)
+			waitpid(workers[i].pid, NULL, 0);
+}
+
+/* Start anew what the kernel killed for memory. Others do not end unless wrong. */
+static void look_after(void)
+{
+	for (size_t i = 0; i < workers_number; i++) {
+		int status;
+
+		if (!workers[i].pid) {
+			start(i);
+		} else if (waitpid(workers[i].pid, &status, WNOHANG) == workers[i].pid) {
+			if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
+				fprintf(stderr, "stress: %s ended with %#x\n",
+					workers[i].kind->name, (unsigned int)status);
+				workers[i].pid = 0;
+				end_all();
+				exit(1);
+			}
+			start(i);
+		}
+	}
+}
+
+/* Say where in the kernel a process is, on the line that names it. */
+static void say_stack(pid_t pid)
+{
+	char path[64], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", (int)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		fprintf(stderr, " %.*s", (int)strcspn(line, "\n"), line);
+	if (file)
+		fclose(file);
+	fputc('\n', stderr);
+}
+
+/* Find who gets nowhere, each once: a lock held for ever, a CPU that is lost. */
+static void look_for_stuck(unsigned int now)
+{
+	for (size_t i = 0; i < workers_number; i++) {
+		struct worker *worker = &workers[i];
+
+		if (done[i] != worker->seen) {
+			worker->seen = done[i];
+			worker->since = now;
+		} else if (now - worker->since == STUCK) {
+			fprintf(stderr, "stress: stuck: %s:", worker->kind->name);
+			say_stack(worker->pid);
+		}
+	}
+}
+
+static void read_events(unsigned long *values)
+{
+	FILE *file = fopen("/proc/vmstat", "re");
+	char line[128], name[64];
+	unsigned long value;
+
+	if (!file)
+		wrong("/proc/vmstat");
+	while (fgets(line, sizeof(line), file))
+		for (size_t i = 0; i < EVENTS; i++)
+			if (sscanf(line, "%63s %lu", name, &value) == 2 && !strcmp(name, events[i]))
+				values[i] = value;
+	fclose(file);
+}
+
+static void print(const char *group, const char *name, unsigned long value)
+{
+	printf("{\"type\":\"samples\",\"name\":\"%s/%s\",\"values\":[%lu]}\n", group, name, value);
+}
+
+static void print_pool(const char *group)
+{
+	FILE *file = fopen("/sys/kernel/debug/kpkeys/pool", "re");
+	char name[64];
+	unsigned long value;
+
+	if (!file)
+		wrong("no pool of keyed pages");
+	while (fscanf(file, "%63s %lu", name, &value) == 2)
+		print(group, name, value);
+	fclose(file);
+}
+
+static void say_done(unsigned int seconds)
+{
+	fprintf(stderr, "stress: %u s:", seconds);
+	for (size_t i = 0; i < workers_number; i++)
+		fprintf(stderr, " %s %lu", workers[i].kind->name, done[i]);
+	fputc('\n', stderr);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int seconds = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
+	unsigned long before[EVENTS] = { 0 }, after[EVENTS] = { 0 };
+
+	if (!seconds)
+		return 0;
+	done = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (done == MAP_FAILED)
+		wrong("mmap");
+	set_up();
+	add(memory_kinds, memory_kinds_number);
+	add(system_kinds, system_kinds_number);
+	print_pool("before");
+	read_events(before);
+	for (unsigned int i = 0; i < seconds; i++) {
+		look_after();
+		look_for_stuck(i);
+		sleep(1);
+		if (i % HEARTBEAT == HEARTBEAT - 1)
+			say_done(i + 1);
+	}
+	end_all();
+	/* What was freed last goes back after a grace period of RCU. */
+	sleep(3);
+	read_events(after);
+	for (size_t i = 0; i < workers_number; i++)
+		print("done", workers[i].kind->name, done[i]);
+	for (size_t i = 0; i < EVENTS; i++)
+		print("event", events[i], after[i] - before[i]);
+	print_pool("pool");
+	return 0;
+}

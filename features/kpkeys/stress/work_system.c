@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Description: operations on the whole system: modules, memory and CPUs that come and go. */
+#define _GNU_SOURCE
+#include "work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* 16 MB: swapping more than that takes minutes here. */
+enum { EXCESS = 4096 };
+
+static bool load(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool done = fd >= 0 && !syscall(SYS_finit_module, fd, "", 0);
+
+	if (fd < 0)
+		wrong(path);
+	close(fd);
+	return done;
+}
+
+/* It maps and unmaps kernel memory in all ways while it is loaded. */
+static bool do_module(void)
+{
+	if (!load("/churn.ko"))
+		return false;
+	if (syscall(SYS_delete_module, "churn", 0))
+		wrong("module: it stays");
+	return true;
+}
+
+static bool do_cpu(void)
+{
+	static const char cpu[] = "/sys/devices/system/cpu/cpu1/online";
+	bool done = put(cpu, "0");
+
+	usleep(100000);
+	/* It may be without memory for a while. */
+	for (int tries = 0; done && !put(cpu, "1"); tries++) {
+		if (tries == 100)
+			wrong("cpu: it does not come back");
+		usleep(100000);
+	}
+	usleep(100000);
+	return done;
+}
+
+/* What a module adds, brought into use and out of it again. */
+static bool do_memory(void)
+{
+	static const char state[] = "/sys/devices/system/memory/memory2/state";
+	bool done = load("/plug.ko") && put(state, "online_movable");
+
+	sleep(1);
+	while (done && !put(state, "offline"))
+		usleep(100000);
+	if (syscall(SYS_delete_module, "plug", 0) && errno != ENOENT)
+		wrong("memory: it stays");
+	return done;
+}
+
+/* All shrinkers run, and what can be moved is. */
+static bool do_shrink(void)
+{
+	bool done = put("/proc/sys/vm/drop_caches", "3");
+
+	done &= put("/proc/sys/vm/compact_memory", "1");
+	usleep(500000);
+	return done;
+}
+
+/* Take more than is free, so that all of the system has to reclaim. */
+static bool do_pressure(void)
+{
+	size_t pages = (size_t)sysconf(_SC_AVPHYS_PAGES) + EXCESS;
+	pid_t child = fork();
+
+	if (child < 0)
+		return false;
+	if (child == 0) {
+		char *area = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+				  MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE, -1, 0);
+
+		/* Better this than others. */
+		put("/proc/self/oom_score_adj", "1000");
+		for (size_t i = 0; area != MAP_FAILED && i < pages; i++)
+			area[i * PAGE] = (char)i;
+		_exit(0);
+	}
+	ended_well(child);
+	/* The others get on only without it. */
+	sleep(5);
+	return true;
+}
+
+const struct kind system_kinds[] = {
+	{ "module", do_module, false },     { "cpu", do_cpu, false },
+	{ "memory", do_memory, false },     { "shrink", do_shrink, false },
+	{ "pressure", do_pressure, false },
+};
+const size_t system_kinds_number = sizeof(system_kinds) / sizeof(*system_kinds);

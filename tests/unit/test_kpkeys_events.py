@@ -1,0 +1,75 @@
+"""The events of kpkeys: what a check after one of them lets pass."""
+
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+from temper.paths import REPOSITORY
+
+KPKEYS = REPOSITORY / "features" / "kpkeys"
+SOUND = "cpus 2 closed 2 tables 105 writable 0 threads 70 raised 0 section none"
+PASSED = "KTAP version 1;1..2;    ok 1 test_level;    ok 2 test_nested;ok 1 kpkeys;"
+
+
+class Init:
+    """Answers as the init of a guest does."""
+
+    def __init__(self, found: str = SOUND, results: str = PASSED) -> None:
+        self._found = found
+        self._results = results
+        self.ran_kunit = False
+
+    def do(self, order: str) -> str:
+        if order == "read /proc/kpkeys_events":
+            return self._found
+        if order.startswith("write ") and order.endswith("/kunit/kpkeys/run 1"):
+            self.ran_kunit = True
+            return ""
+        assert order.endswith("/kunit/kpkeys/results")
+        assert self.ran_kunit
+        return self._results
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    for folder in ("stress", "events"):
+        monkeypatch.syspath_prepend(str(KPKEYS / folder))
+    return import_module("events")
+
+
+def test_a_protected_machine_passes(events: ModuleType) -> None:
+    assert events.check(Init()) == "105 tables, 2 KUnit tests"
+
+
+@pytest.mark.parametrize(
+    ("there", "instead"),
+    [
+        ("cpus 2", "cpus 1"),
+        ("closed 2", "closed 1"),
+        ("tables 105", "tables 3"),
+        ("writable 0", "writable 1"),
+        ("raised 0", "raised 1"),
+        ("cpus", ""),
+    ],
+)
+def test_less_than_all_protection_does_not(
+    events: ModuleType, there: str, instead: str
+) -> None:
+    with pytest.raises(events.GuestError):
+        events.check(Init(found=SOUND.replace(there, instead)))
+
+
+@pytest.mark.parametrize(
+    "results", ["", PASSED.replace("ok 2", "not ok 2")], ids=["none", "one fails"]
+)
+def test_nor_does_a_test_of_the_series_that_fails(
+    events: ModuleType, results: str
+) -> None:
+    with pytest.raises(events.GuestError):
+        events.check(Init(results=results))
+
+
+def test_a_crash_kernel_has_one_cpu(events: ModuleType) -> None:
+    alone = SOUND.replace("cpus 2 closed 2", "cpus 1 closed 1")
+    assert events.check(Init(found=alone), cpus=1)
