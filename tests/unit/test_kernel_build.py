@@ -224,7 +224,8 @@ def test_a_run_ended_in_the_middle_leaves_no_entry(
     number: signal.Signals, cache: Cache
 ) -> None:
     run = start(cache, "CONFIG_SLOW=y")
-    for _ in range(600):
+    # Minutes, on a host that builds kernels meanwhile.
+    for _ in range(3000):
         if list(cache.root.glob("tmp/*/work/linux/build/slow")):
             break
         time.sleep(0.1)
