@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "sample.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,19 +104,6 @@ void samples_hide(struct samples *s)
 
 	if (madvise((void *)begin, end - begin, MADV_DONTFORK))
 		fail("samples");
-}
-
-void share_a_cpu(void)
-{
-	struct sched_param no_priority = { 0 };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		fail("sched_setaffinity");
-	if (sched_setscheduler(0, SCHED_BATCH, &no_priority))
-		fail("sched_setscheduler");
 }
 
 void samples_begin(struct samples *s)

@@ -28,12 +28,6 @@ void samples_destroy(struct samples *s);
 /* Keep the samples out of child processes, where their pages would be mapped too. */
 void samples_hide(struct samples *s);
 
-/*
- * Keep this process and those it makes to one CPU, as batch tasks, which do not preempt
- * the one that makes or wakes them.
- */
-void share_a_cpu(void);
-
 /* Start counting ticks and interrupts; call right before the marked region. */
 void samples_begin(struct samples *s);
 void samples_end(struct samples *s);
