@@ -55,6 +55,8 @@ static struct {
 	bool kept;
 	/* Does the writer move to another CPU, before the other tries? */
 	bool moves;
+	/* Is what the writer prints the text of its warning? */
+	bool warns;
 	/* Where on_die() continues. */
 	unsigned long resume;
 	user_mode_thread_t user_mode_thread;
@@ -181,7 +183,8 @@ static int by_nmi(void)
 
 static void on_console_write(struct console *console, const char *text, unsigned int length)
 {
-	if (current == READ_ONCE(attack.writer) && in_task() && nobody_tried())
+	if (current == READ_ONCE(attack.writer) && READ_ONCE(attack.warns) && in_task() &&
+	    nobody_tried())
 		try_to_write();
 }
 
@@ -198,11 +201,16 @@ static struct console console = {
  */
 static int by_warning(void)
 {
-	int warnings = 10;
+	unsigned long end = jiffies + PATIENCE;
 
-	/* A console that is busy on another CPU takes the text there. */
-	while (nobody_tried() && warnings--)
+	while (nobody_tried() && time_before(jiffies, end)) {
+		/* A console that is busy on another CPU takes the text there. */
+		console_lock();
+		console_unlock();
+		WRITE_ONCE(attack.warns, true);
 		WARN_ON(1);
+		WRITE_ONCE(attack.warns, false);
+	}
 	return tried();
 }
 
@@ -250,9 +258,10 @@ static int by_migration(void)
 	WRITE_ONCE(attack.moves, true);
 	wake_up_process(attack.other);
 	moved = move_to(CPU_ELSEWHERE);
-	kept = write_lands();
 	WRITE_ONCE(attack.moves, false);
+	/* One after the other: both write the same entry. */
 	spin_until_tried();
+	kept = write_lands();
 	if (moved)
 		return moved;
 	return attack.landed || kept ? move_to(CPU_HERE) : -EIO;
