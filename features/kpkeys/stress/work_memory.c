@@ -38,6 +38,16 @@ static void *area_at(void *hint, size_t size, int flags)
 	return area == MAP_FAILED ? NULL : area;
 }
 
+/* The same at every call: a process does one kind of work only. */
+static char *lasting_area(void)
+{
+	static char *area;
+
+	if (!area)
+		area = area_at(NULL, AREA, MAP_PRIVATE);
+	return area;
+}
+
 /* Two huge pages in an area with room to align them. */
 static char *huge_area(char **whole)
 {
@@ -67,12 +77,10 @@ static void check(char *area, size_t pages, uint64_t seed, const char *what)
 
 static bool do_fork(void)
 {
-	static char *area;
+	char *area = lasting_area();
 	uint64_t seed = below(UINT32_MAX);
 	pid_t child;
 
-	if (!area)
-		area = area_at(NULL, AREA, MAP_PRIVATE);
 	if (!area)
 		return false;
 	fill(area, AREA_PAGES, seed);
@@ -166,12 +174,10 @@ static bool do_mremap(void)
 
 static bool do_mprotect(void)
 {
-	static char *area;
+	char *area = lasting_area();
 	size_t first = below(AREA_PAGES), pages = 1 + below((uint32_t)(AREA_PAGES - first));
 	uint64_t seed = below(UINT32_MAX);
 
-	if (!area)
-		area = area_at(NULL, AREA, MAP_PRIVATE);
 	if (!area)
 		return false;
 	fill(area, AREA_PAGES, seed);
@@ -223,11 +229,9 @@ static bool do_userfaultfd(void)
 
 static bool do_swap(void)
 {
-	static char *area;
+	char *area = lasting_area();
 	uint64_t seed = below(UINT32_MAX);
 
-	if (!area)
-		area = area_at(NULL, AREA, MAP_PRIVATE);
 	if (!area)
 		return false;
 	fill(area, AREA_PAGES, seed);
@@ -283,11 +287,9 @@ static void *use_slots(void *area)
 /* Two threads whose slots share page tables, which come and go under them. */
 static bool do_threads(void)
 {
-	static char *area;
+	char *area = lasting_area();
 	pthread_t other;
 
-	if (!area)
-		area = area_at(NULL, AREA, MAP_PRIVATE);
 	if (!area || pthread_create(&other, NULL, use_slots, area + 16 * PAGE))
 		return false;
 	use_slots(area);
