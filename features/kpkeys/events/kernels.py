@@ -1,5 +1,7 @@
 """The kernel that goes through the events."""
 
+from debug_kernels import hardened_with
+
 from temper.catalog import Feature
 from temper.kernel import Kernel
 from temper.run.plans import Workshop
@@ -21,6 +23,4 @@ _CONFIG = (
 
 def events_kernel(workshop: Workshop, feature: Feature) -> Kernel:
     """Build or find it: the hardened variant, and what the events need."""
-    hardened = feature.variants[feature.hardened[0]]
-    config = (*hardened.config, *_CONFIG)
-    return workshop.kernel(feature, hardened.model_copy(update={"config": config}))
+    return hardened_with(workshop, feature, _CONFIG)

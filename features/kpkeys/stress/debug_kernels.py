@@ -44,6 +44,13 @@ KERNELS = {
 
 def debug_kernel(workshop: Workshop, feature: Feature, name: str) -> Kernel:
     """Build or find the kernel ``name`` of KERNELS, with the hardened variant."""
+    return hardened_with(workshop, feature, (*_COMMON, *KERNELS[name]))
+
+
+def hardened_with(
+    workshop: Workshop, feature: Feature, options: tuple[str, ...]
+) -> Kernel:
+    """Build or find the hardened variant with more ``options`` of Kconfig."""
     hardened = feature.variants[feature.hardened[0]]
-    config = (*hardened.config, *_COMMON, *KERNELS[name])
+    config = (*hardened.config, *options)
     return workshop.kernel(feature, hardened.model_copy(update={"config": config}))
