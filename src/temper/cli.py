@@ -15,7 +15,8 @@ from temper import catalog
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
 from temper.catalog import feature_named
 from temper.doctor import examine
-from temper.errors import InputError, TemperError
+from temper.errors import InputError
+from temper.exits import exit_with_message
 from temper.kernel import Cache, find_source
 from temper.kernel.tree import export_series, make_tree
 from temper.machine import Tcg
@@ -538,13 +539,5 @@ def _write_data(file: str, data: object) -> None:
 
 def main() -> None:
     """Run the command line; a TemperError becomes its message and exit code."""
-    try:
+    with exit_with_message():
         app()
-    except TemperError as error:
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
-        console.print(f"temper: {error.message}", style="red", markup=False)
-        if error.hint:
-            console.print(f"  -> {error.hint}", markup=False)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)

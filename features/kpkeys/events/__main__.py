@@ -17,7 +17,9 @@ from machine import Machine  # noqa: E402
 
 from temper.arch import arch_named  # noqa: E402
 from temper.catalog import feature_named  # noqa: E402
+from temper.exits import exit_with_message  # noqa: E402
 from temper.kernel import Cache, build_module  # noqa: E402
+from temper.machine.tcg import qemu_version  # noqa: E402
 from temper.report.progress import on_stderr  # noqa: E402
 from temper.run.job import build_programs  # noqa: E402
 from temper.run.plans import Workshop  # noqa: E402
@@ -45,6 +47,8 @@ def _machines(workshop: Workshop) -> dict[str, Machine]:
 def main() -> int:
     """Go through all events on all machines; return the exit status."""
     workshop = Workshop(arch_named("x86_64"), Cache(), on_stderr())
+    # Without QEMU no kernel is worth building.
+    qemu_version(workshop.arch.qemu)
     failed = 0
     for title, machine in _machines(workshop).items():
         print(f"\n{title}: -cpu {machine.cpu} {machine.cmdline}")
@@ -60,4 +64,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with exit_with_message():
+        sys.exit(main())

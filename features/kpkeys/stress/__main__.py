@@ -19,9 +19,10 @@ from findings import Findings, findings
 from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.errors import BootError
+from temper.exits import exit_with_message
 from temper.kernel import Cache, Kernel, build_module
 from temper.machine import BootRequest, Tcg, Watcher
-from temper.machine.tcg import Limits
+from temper.machine.tcg import Limits, qemu_version
 from temper.report.progress import on_stderr
 from temper.run.job import build_programs, pack, target_programs
 from temper.run.plans import Workshop
@@ -117,6 +118,8 @@ def main() -> int:
     parser.add_argument("kernels", nargs="*", choices=[[], *KERNELS], metavar="KERNEL")
     asked = parser.parse_args()
     workshop = Workshop(arch_named("x86_64"), Cache(), on_stderr())
+    # Without QEMU no kernel is worth building.
+    qemu_version(workshop.arch.qemu)
     clean = True
     for title, found in Stress(workshop, asked.seconds).boots(
         asked.kernels or list(KERNELS)
@@ -128,4 +131,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with exit_with_message():
+        sys.exit(main())
