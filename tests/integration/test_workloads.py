@@ -119,5 +119,8 @@ def test_a_build_that_fails_is_no_sample() -> None:
     assert len(files) == len(setup.host_files) - 1
     broken = replace(planned, setups={"off": replace(setup, host_files=files)})
     (boot,) = boots_of(broken, new_machine(), "off")
-    assert boot.facts.error == "'build cc 3 1' ended with status 1"
+    assert boot.facts.error == (
+        "'build cc 3 1' ended with status 1; "
+        "compilation terminated.; gcc ended with wait status 256"
+    )
     assert boot.workloads == {}

@@ -18,7 +18,7 @@ PROGRAMS = 2
 Behaviour = Callable[[Watcher], BootResult]
 
 
-def result(*statuses: int, console: str = "Linux version 6.12.117\n") -> BootResult:
+def result(*statuses: int, console: str = "[    0.000000] Linux\n") -> BootResult:
     """Return a boot whose programs ended with ``statuses``, by default well."""
     fields: list[dict[str, Any]] = [
         {

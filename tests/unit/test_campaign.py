@@ -254,8 +254,15 @@ def test_a_program_that_fails_fails_the_boot(
     bench.machine.behaviours["stock"] = lambda watcher: result(0, status)
     boot = bench.boot_all().boots[1]
     assert boot.facts.error == f"'syscall getpid 100 10' {how}"
-    assert boot.console == "Linux version 6.12.117\n"
+    assert boot.console == "[    0.000000] Linux\n"
     assert boot.records != []
+
+
+def test_what_it_said_last_is_told(bench: Bench) -> None:
+    console = "hello\n[    1.5] Linux\nno device\nno data\n\n[   12.125000] end\n"
+    bench.machine.behaviours["stock"] = lambda _: result(0, 1, console=console)
+    error = bench.boot_all().boots[1].facts.error
+    assert error == "'syscall getpid 100 10' ended with status 1; no device; no data"
 
 
 def test_a_program_that_does_not_start_is_our_fault(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """Boots the slots of a run, side by side, and stores each as it comes."""
 
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -22,6 +23,8 @@ from temper.run.wire import UNSUPPORTED, AnyRecord, Boot, Exit
 from temper.store import Store
 
 _NOT_STARTED = 127
+# The kernel puts the time before each of its lines.
+_OF_KERNEL = re.compile(r"\[ *\d+\.\d+\] ")
 
 
 @dataclass(frozen=True)
@@ -208,13 +211,20 @@ def _check_exits(records: list[AnyRecord], console: str) -> None:
         if record.status == _NOT_STARTED:
             why = _said(record.program.split()[0], console)
             raise InfraError(f"'{record.program}' did not start in the target: {why}")
-        raise BootError(f"'{record.program}' {_ended(record.status)}", console=console)
+        how = f"'{record.program}' {_ended(record.status)}"
+        raise BootError("; ".join([how, *_last_of_programs(console)]), console=console)
 
 
 def _said(program: str, console: str) -> str:
     """Return what init said of a program on the console."""
     lines = [line for line in console.splitlines() if line.startswith(f"/{program}: ")]
     return lines[-1] if lines else "its console does not say why"
+
+
+def _last_of_programs(console: str) -> list[str]:
+    """Return two lines at most: a cause and what came of it."""
+    lines = [line for line in console.splitlines() if not _OF_KERNEL.match(line)]
+    return [line for line in lines if line.strip()][-2:]
 
 
 def _ended(status: int) -> str:
