@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).parent
 # What is wrong in a log is the same as under stress.
 sys.path.append(str(_FOLDER.parent / "stress"))
 
-from events import EVENTS  # noqa: E402
+from events import EVENTS, need_firmware  # noqa: E402
 from guest import GuestError  # noqa: E402
 from kernels import events_kernel  # noqa: E402
 from machine import Machine  # noqa: E402
@@ -47,8 +47,9 @@ def _machines(workshop: Workshop) -> dict[str, Machine]:
 def main() -> int:
     """Go through all events on all machines; return the exit status."""
     workshop = Workshop(arch_named("x86_64"), Cache(), on_stderr())
-    # Without QEMU no kernel is worth building.
+    # Without these no kernel is worth building.
     qemu_version(workshop.arch.qemu)
+    need_firmware()
     failed = 0
     for title, machine in _machines(workshop).items():
         print(f"\n{title}: -cpu {machine.cpu} {machine.cmdline}")

@@ -10,6 +10,8 @@ from pathlib import Path
 from guest import Guest, GuestError
 from machine import CPUS, Machine
 
+from temper.errors import InfraError
+
 _TIMES = 3
 _HOTPLUGS = 20
 _DIMM, _DISK = 512 << 20, 1 << 30
@@ -17,6 +19,10 @@ _DIMM, _DISK = 512 << 20, 1 << 30
 _FAR = 64 << 30
 _SWAP_MAGIC = b"SWAPSPACE2"
 _PAGE = 4096
+
+_OVMF = Path("/usr/share/ovmf/OVMF.fd")
+_EFIVARS = "/sys/firmware/efi/efivars"
+_GLOBAL_VARIABLE = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 _PROC = "/proc/kpkeys_events"
 _FOUND = re.compile(
@@ -27,6 +33,12 @@ _KUNIT = "/sys/kernel/debug/kunit/kpkeys"
 # As reboot(2) and kexec_file_load(2) number them.
 _KEXEC, _RESTART, _POWER_OFF = 0x45584543, 0x01234567, 0x4321FEDC
 _ON_CRASH = 2
+
+
+def need_firmware() -> None:
+    """Raise InfraError without the EFI that one of the events wants."""
+    if not _OVMF.exists():
+        raise InfraError(f"there is no firmware {_OVMF}", "apt-get install ovmf")
 
 
 def check(guest: Guest, cpus: int = CPUS) -> str:
@@ -205,6 +217,16 @@ def _reboot(machine: Machine) -> str:
         return check(guest)
 
 
+def _firmware(machine: Machine) -> str:
+    """Start by EFI, and call it: it runs on page tables that the kernel made."""
+    with machine.boot(firmware=_OVMF) as guest:
+        guest.ready()
+        guest.do(f"mount efivarfs {_EFIVARS}")
+        for _ in range(_TIMES):
+            guest.do(f"read {_EFIVARS}/PlatformLang-{_GLOBAL_VARIABLE}")
+        return check(guest)
+
+
 def _hibernate(machine: Machine) -> str:
     with tempfile.TemporaryDirectory(prefix="temper-") as folder:
         disk = Path(folder) / "disk"
@@ -252,5 +274,6 @@ EVENTS: dict[str, Callable[[Machine], str]] = {
     "hibernation": _hibernate,
     "reboot": _reboot,
     "power off": _power_off,
+    "EFI and its services": _firmware,
 }
 """In words -> what brings it about and checks what is left."""

@@ -9,6 +9,7 @@
  *   load FLAGS COMMANDLINE  the kernel /kernel with /initramfs, for kexec
  *   return                  nothing but a return, for kexec and back
  *   swap DEVICE             to it from now on
+ *   mount TYPE FOLDER
  *   reboot COMMAND          a number, as reboot(2) has it
  */
 #define _GNU_SOURCE
@@ -116,6 +117,16 @@ static bool load_return(void)
 			KEXEC_PRESERVE_CONTEXT | KEXEC_ARCH_DEFAULT);
 }
 
+static bool mount_on(char *type)
+{
+	char *where = strchr(type, ' ');
+
+	if (!where)
+		return false;
+	*where++ = 0;
+	return !mount(type, where, type, 0, NULL);
+}
+
 static bool restart(unsigned int command)
 {
 	sync();
@@ -142,6 +153,8 @@ static bool obey(char *line)
 		return load_return();
 	if (!strcmp(line, "swap"))
 		return !swapon(rest, 0);
+	if (!strcmp(line, "mount"))
+		return mount_on(rest);
 	if (!strcmp(line, "reboot"))
 		return restart(strtoul(rest, NULL, 0));
 	errno = ENOSYS;

@@ -39,12 +39,17 @@ class Machine:
 
     @contextmanager
     def boot(
-        self, cmdline: str = "", expected: str = "", disk: Path | None = None
+        self,
+        cmdline: str = "",
+        expected: str = "",
+        disk: Path | None = None,
+        firmware: Path | None = None,
     ) -> Iterator[Guest]:
         """Start it, and end it with the ``with`` block.
 
-        The ``disk`` is /dev/vda. Raises GuestError if the kernel complained, unless
-        that is ``expected``, a regular expression.
+        The ``disk`` is /dev/vda, the ``firmware`` another than QEMU's BIOS. Raises
+        GuestError if the kernel complained, unless that is ``expected``, a regular
+        expression.
         """
         with tempfile.TemporaryDirectory(prefix="temper-") as folder:
             work = Path(folder)
@@ -53,6 +58,7 @@ class Machine:
                 *_HARDWARE,
                 *("-cpu", self.cpu),
                 *(_DISK.format(disk).split() if disk else ()),
+                *(("-bios", str(firmware)) if firmware else ()),
                 *("-kernel", str(self.image), "-initrd", str(self._initramfs(work))),
                 *("-append", f"{self.full_cmdline()} {cmdline}"),
             ]
