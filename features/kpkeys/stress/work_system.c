@@ -7,10 +7,15 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/* 16 MB: swapping more than that takes minutes here. */
-enum { EXCESS = 4096 };
+enum {
+	/* 16 MB: swapping more than that takes minutes here. */
+	EXCESS = 4096,
+	/* To take memory offline takes a second or two, or for ever. */
+	OFFLINE_SECONDS = 5,
+};
 
 static bool load(const char *path)
 {
@@ -49,6 +54,24 @@ static bool do_cpu(void)
 	return done;
 }
 
+/*
+ * Linux takes all pages of the block at once, and may wait for some of them to be put
+ * back while it looks for a large one to move to: only a signal ends that.
+ */
+static bool take_offline(const char *state)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child < 0)
+		return false;
+	if (child == 0) {
+		alarm(OFFLINE_SECONDS);
+		_exit(!put(state, "offline"));
+	}
+	return waitpid(child, &status, 0) == child && !status;
+}
+
 /* What a module adds, brought into use and out of it again. */
 static bool do_memory(void)
 {
@@ -56,7 +79,7 @@ static bool do_memory(void)
 	bool done = load("/plug.ko") && put(state, "online_movable");
 
 	sleep(1);
-	while (done && !put(state, "offline"))
+	while (done && !take_offline(state))
 		usleep(100000);
 	if (syscall(SYS_delete_module, "plug", 0) && errno != ENOENT)
 		wrong("memory: it stays");
