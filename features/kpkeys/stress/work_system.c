@@ -13,8 +13,8 @@
 enum {
 	/* 16 MB: swapping more than that takes minutes here. */
 	EXCESS = 4096,
-	/* To take memory offline takes a second or two, or for ever. */
-	OFFLINE_SECONDS = 5,
+	/* On a busy host it takes some, or it never ends. */
+	OFFLINE_SECONDS = 20,
 };
 
 static bool load(const char *path)
