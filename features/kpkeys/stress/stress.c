@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static size_t workers_number;
 static unsigned long *done;
 
 static const char *const events[] = {
-	"thp_fault_alloc", "thp_split_pmd", "thp_collapse_alloc", "pswpin", "pswpout",
+	"thp_fault_alloc", "thp_split_pmd", "thp_collapse_alloc",
+	"pswpin",          "pswpout",       "direct_map_level2_splits",
 };
 enum { EVENTS = sizeof(events) / sizeof(*events) };
 
@@ -128,6 +130,7 @@ static void __attribute__((noreturn)) work(size_t number)
 {
 	const struct kind *kind = workers[number].kind;
 
+	setpgid(0, 0);
 	/* As khugepaged is: below others it would hold its locks for minutes. */
 	nice(19);
 	must_put("/proc/self/oom_score_adj", "0");
@@ -143,6 +146,9 @@ static void start(size_t number)
 
 	if (pid == 0)
 		work(number);
+	/* What it starts has to end with it. */
+	if (pid > 0)
+		setpgid(pid, pid);
 	/* For want of memory: the next look at it tries again. */
 	workers[number].pid = pid > 0 ? pid : 0;
 }
@@ -158,7 +164,7 @@ static void end_all(void)
 {
 	for (size_t i = 0; i < workers_number; i++)
 		if (workers[i].pid)
-			kill(workers[i].pid, SIGKILL);
+			kill(-workers[i].pid, SIGKILL);
 	for (size_t i = 0; i < workers_number; i++)
 		if (workers[i].pid)
 			waitpid(workers[i].pid, NULL, 0);
@@ -236,17 +242,34 @@ static void print(const char *group, const char *name, unsigned long value)
 	printf("{\"type\":\"samples\",\"name\":\"%s/%s\",\"values\":[%lu]}\n", group, name, value);
 }
 
-static void print_pool(const char *group)
+/* Print what the allocator of keyed pages counts; return how many are in use. */
+static unsigned long print_pool(const char *group)
 {
 	FILE *file = fopen("/sys/kernel/debug/kpkeys/pool", "re");
+	unsigned long value, used = 0;
 	char name[64];
-	unsigned long value;
 
 	if (!file)
 		wrong("no pool of keyed pages");
-	while (fscanf(file, "%63s %lu", name, &value) == 2)
+	while (fscanf(file, "%63s %lu", name, &value) == 2) {
 		print(group, name, value);
+		if (!strcmp(name, "pages_used"))
+			used = value;
+	}
 	fclose(file);
+	return used;
+}
+
+/* Who was killed takes a while to end, and tables are freed after a grace period. */
+static void print_what_stays(void)
+{
+	unsigned long used = ULONG_MAX, before;
+
+	do {
+		before = used;
+		sleep(3);
+		used = print_pool("pool");
+	} while (used < before);
 }
 
 static void say_done(unsigned int seconds)
@@ -280,13 +303,11 @@ int main(int argc, char **argv)
 			say_done(i + 1);
 	}
 	end_all();
-	/* What was freed last goes back after a grace period of RCU. */
-	sleep(3);
 	read_events(after);
 	for (size_t i = 0; i < workers_number; i++)
 		print("done", workers[i].kind->name, done[i]);
 	for (size_t i = 0; i < EVENTS; i++)
 		print("event", events[i], after[i] - before[i]);
-	print_pool("pool");
+	print_what_stays();
 	return 0;
 }
