@@ -10,7 +10,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "one_cpu.h"
 #include "sample.h"
 
 enum { SWITCHES_PER_PACKET = 2 };
@@ -64,24 +64,6 @@ static uint64_t switches(int who)
 	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 }
 
-/*
- * Both tasks on one CPU, or there is nothing to switch; and as batch tasks, which
- * do not preempt the one that wakes them: else a packet takes now one switch, now
- * three, by the scheduler's mood.
- */
-static void share_a_cpu(void)
-{
-	struct sched_param no_priority = { 0 };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		fail("sched_setaffinity");
-	if (sched_setscheduler(0, SCHED_BATCH, &no_priority))
-		fail("sched_setscheduler");
-}
-
 static void open_pipe(int fds[2])
 {
 	/* Packet mode: a slot holds one write; a pipe of a page has one slot. */
@@ -122,6 +104,10 @@ int main(int argc, char **argv)
 		.operations = SWITCHES_PER_PACKET,
 		.overhead = clock_overhead(),
 	};
+	/*
+	 * On two CPUs there is nothing to switch; and a reader that preempts the writer
+	 * makes a packet take now one switch, now three, by the scheduler's mood.
+	 */
 	share_a_cpu();
 	open_pipe(fds);
 	s = samples_create();

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +32,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "one_cpu.h"
 #include "sample.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -450,23 +450,6 @@ static void fix_addresses(char **argv)
 	fail("exec");
 }
 
-/*
- * Children on the same CPU as their parent, and as batch tasks, which do not preempt
- * it: a child would end, now and then, within the sample it was made in.
- */
-static void share_a_cpu(void)
-{
-	struct sched_param no_priority = { 0 };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		fail("sched_setaffinity");
-	if (sched_setscheduler(0, SCHED_BATCH, &no_priority))
-		fail("sched_setscheduler");
-}
-
 /* For three ticks at least: with them goes what is freed late. */
 static uint64_t warm_up(const struct word *word, struct timing *t, uint64_t least)
 {
@@ -518,6 +501,7 @@ int main(int argc, char **argv)
 	};
 	warm = new_timing(word, false);
 	timing = new_timing(word, true);
+	/* Or a child ends, now and then, within the sample it was made in. */
 	share_a_cpu();
 	check_region(word);
 
