@@ -260,7 +260,10 @@ static unsigned long print_pool(const char *group)
 	return used;
 }
 
-/* Who was killed takes a while to end, and tables are freed after a grace period. */
+/*
+ * Who was killed takes a while to end, and tables are freed after a grace period: what
+ * is printed last counts.
+ */
 static void print_what_stays(void)
 {
 	unsigned long used = ULONG_MAX, before;
