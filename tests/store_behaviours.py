@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import create_engine, text
 
+from made_up import kernel_facts, machine_facts, run_plan
 from temper.errors import InputError, StoreError
-from temper.run.facts import BootFacts, Kind, RunPlan, Slot, StoredBoot, StoredRun
+from temper.record.boot import BootFacts, StoredBoot, StoredRun
+from temper.record.plan import Kind, RunPlan, Slot
 from temper.store import Store
 from temper.store.database import parse_url
 
@@ -38,22 +40,7 @@ def make_plan(
     repeats: int = 2, kind: Kind = Kind.PRICE, feature: str = "kstack"
 ) -> RunPlan:
     """Return a plan with variants off and stock, ``repeats`` boots of each."""
-    return RunPlan(
-        kind=kind,
-        feature=feature,
-        arch="x86_64",
-        machine="tcg",
-        baseline="off",
-        slots=tuple(
-            Slot(variant=variant, repeat=repeat)
-            for repeat in range(repeats)
-            for variant in ("off", "stock")
-        ),
-        titles={"off": "boot option off"},
-        command="temper price kstack",
-        params={"calls": 1000},
-        temper_version="0.1.0",
-    )
+    return run_plan(repeats=repeats, kind=kind, feature=feature, calls=1000)
 
 
 def make_boot(
@@ -64,16 +51,8 @@ def make_boot(
         facts=BootFacts(
             variant=slot.variant,
             repeat=slot.repeat,
-            machine="tcg",
-            arch="x86_64",
-            exact=True,
-            clock="instructions",
-            cpus=1,
-            cpu_model="max",
-            qemu_version="7.2.0",
-            qemu_command="qemu-system-x86_64",
-            kernel_key="0123",
-            cmdline="randomize_kstack_offset=off",
+            machine=machine_facts(),
+            kernel=kernel_facts(),
             initramfs_hash="4567",
             status="boot_error" if error else "ok",
             error=error,
@@ -274,18 +253,32 @@ class StoreBehaviours:
             "x86_64",
         )
 
-    def test_finds_the_latest_run_of_a_sort(self, store: Store) -> None:
+    def test_finds_the_latest_finished_run(self, store: Store) -> None:
         assert store.latest() is None
-        price = store.create_run(make_plan())
-        store.finish(price)
-        prove = store.create_run(make_plan(kind=Kind.PROVE))
-        other = store.create_run(make_plan(feature="kpkeys"))
-        assert store.latest() == other
-        assert store.latest(kind=Kind.PROVE) == prove
-        assert store.latest(feature="kstack") == prove
-        assert store.latest(finished=True) == price
-        assert store.latest(kind=Kind.PRICE, finished=False) == other
-        assert store.latest(kind=Kind.COMPARE) is None
+        runs = [store.create_run(make_plan()) for _ in range(3)]
+        assert store.latest() is None
+        store.finish(runs[1])
+        store.finish(runs[0])
+        assert store.latest() == runs[1]
+
+    def test_a_run_of_another_version_is_listed_and_refused(
+        self, store: Store, url: str
+    ) -> None:
+        """One that leans on a feature.toml which may have changed since."""
+        run = store.create_run(make_plan())
+        old = json.loads(make_plan().model_dump_json())
+        del old["format"], old["variants"], old["work"]
+        engine = create_engine(parse_url(url))
+        with engine.begin() as conn:
+            change = text("UPDATE temper_runs SET plan = :plan WHERE id = :id")
+            conn.execute(change, {"plan": json.dumps(old), "id": run})
+        engine.dispose()
+        (listed,) = store.runs()
+        assert (listed.id, listed.current, listed.boots_planned) == (run, False, 4)
+        for read in (store.load, store.plan):
+            with pytest.raises(StoreError, match="by another version") as caught:
+                read(run)
+            assert caught.value.hint == "measure again: uv run temper price kstack"
 
     def test_is_the_same_when_opened_again(
         self, store: Store, url: str, data: Path

@@ -4,36 +4,24 @@ Everything a feature is stands in its folder; this module only checks that it is
 complete and says where it is not.
 """
 
-import math
 import tomllib
 from collections.abc import Collection, Set
-from enum import StrEnum
 from pathlib import Path
 from typing import Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from temper.errors import InputError
 from temper.paths import REPOSITORY
+from temper.record.outcome import Outcome
+from temper.record.plan import Plain, Switch
 
 FEATURES = REPOSITORY / "features"
 
 _Kind = TypeVar("_Kind")
 
 
-class Outcome(StrEnum):
-    """The three ways a proof can end."""
-
-    VULNERABLE = "VULNERABLE"
-    BLOCKED = "BLOCKED"
-    UNSUPPORTED = "UNSUPPORTED"
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Variant(_Strict):
+class Variant(Plain):
     """One way to run a kernel with the feature compiled in."""
 
     title: str
@@ -60,7 +48,7 @@ class Variant(_Strict):
         return self.expect
 
 
-class TargetProgram(_Strict):
+class TargetProgram(Plain):
     """A program of the feature that runs on the target."""
 
     program: str
@@ -102,26 +90,7 @@ class Proof(TargetProgram):
         return f"{self.program} {self.samples}"
 
 
-class Switch(_Strict):
-    """A register write that counts as one instruction and takes hardware longer."""
-
-    title: str = Field(max_length=30)
-    """What such writes are called, as ``level switches``; it goes into headings."""
-    counted_as: str
-    """The class of instructions that they are in, as ``kernel_wrmsr``."""
-    cycles: tuple[float, float]
-    """Least and most that one takes on hardware: stated, not measured."""
-    source: str
-    """Where ``cycles`` is from."""
-
-    @model_validator(mode="after")
-    def _cycles_are_a_range(self) -> Self:
-        if not 0 < self.cycles[0] <= self.cycles[1] < math.inf:
-            raise ValueError("cycles must be the least and the most, above 0")
-        return self
-
-
-class Feature(_Strict):
+class Feature(Plain):
     """A hardening feature, as its feature.toml describes it."""
 
     name: str

@@ -22,6 +22,8 @@ from temper.kernel.tree import export_series, make_tree
 from temper.machine import Tcg
 from temper.machine.tcg import Limits
 from temper.progress import Progress
+from temper.record.boot import StoredRun
+from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import to_json
 from temper.report.doctor_table import print_findings
 from temper.report.listings import (
@@ -39,9 +41,9 @@ from temper.report.progress import on_stderr
 from temper.report.proof import proof_report
 from temper.report.terminal import print_price, print_proof
 from temper.run.execute import execute
-from temper.run.facts import Kind, StoredRun
-from temper.run.job import all_workloads
-from temper.run.plans import Planned, Workshop
+from temper.run.planner import Planner
+from temper.run.prepare import Workshop, prepare
+from temper.run.workloads import all_workloads
 from temper.store import Store
 
 app = typer.Typer(
@@ -173,14 +175,23 @@ class _Bench:
         return Cache()
 
     @property
-    def workshop(self) -> Workshop:
-        return Workshop(self.arch, self.cache, self.progress, self.source, self.setting)
+    def planner(self) -> Planner:
+        return Planner(self.arch, self.cache, self.source, self.setting)
 
-    def run(self, planned: Planned, resume: int | None) -> StoredRun:
-        limits = Limits.for_calls(planned.plan.params.get("calls", 0), self.arch)
-        machine = Tcg(self.arch, self.cache, self.progress, limits)
+    @property
+    def workshop(self) -> Workshop:
+        return Workshop(self.arch, self.cache, self.progress)
+
+    def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
+        machine = Tcg(
+            self.arch,
+            self.cache,
+            self.progress,
+            Limits.for_calls(plan.calls, self.arch),
+        )
+        prepared = prepare(plan, self.cache, self.progress)
         with Store.open(progress=self.progress) as store:
-            return execute(planned, machine, store, self.progress, resume)
+            return execute(prepared, machine, store, self.progress, resume)
 
 
 @app.command()
@@ -235,7 +246,7 @@ def build(
     described = feature_named(feature)
     part = described.only(_names(variants) or described.variants, proofs=())
     kernels = {
-        name: bench.workshop.kernel(part, variant)
+        name: bench.workshop.kernel(bench.planner.kernel(part, variant))
         for name, variant in part.all_variants.items()
     }
     if json:
@@ -289,10 +300,10 @@ def prove(
     """
     bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
-    planned = bench.workshop.prove(
+    plan = bench.planner.prove(
         described, _names(variants), _names(proofs), sabotage=sabotage
     )
-    report = proof_report(bench.run(planned, resume), described)
+    report = proof_report(bench.run(plan, resume))
     if json:
         _write(json, to_json(report))
     if json != "-":
@@ -326,8 +337,8 @@ def price(
     """
     bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
-    planned = bench.workshop.price(described, calls, _names(variants))
-    _show_price(_priced(bench.run(planned, resume)), json)
+    plan = bench.planner.price(described, calls, _names(variants))
+    _show_price(price_report(bench.run(plan, resume)), json)
 
 
 @app.command()
@@ -353,8 +364,8 @@ def compare(
     """Price any two kernels against each other, e.g. before and after a patch."""
     bench = _Bench.of(arch, setting=setting)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
-    planned = bench.workshop.compare(kernels, tuple(workload or ()), calls)
-    _show_price(_priced(bench.run(planned, resume)), json)
+    plan = bench.planner.compare(kernels, tuple(workload or ()), calls)
+    _show_price(price_report(bench.run(plan, resume)), json)
 
 
 def _show_price(report: PriceReport, json: str) -> None:
@@ -402,26 +413,25 @@ def _reports(
     """Return one run's report, or the newest price and the proof that goes with it."""
     if number is not None:
         return _report(store.load(number))
-    newest = store.latest(finished=True)
+    newest = store.latest()
     if newest is None:
         raise InputError("there is no finished run yet", "temper price kstack")
-    prices, proofs = _report(store.load(newest))
-    other = _other_half(store, _the_one(prices, proofs))
+    begun = store.load(newest)
+    prices, proofs = _report(begun)
+    other = _other_half(store, begun.plan)
     if other is not None:
         more = _report(store.load(other))
         prices, proofs = prices or more[0], proofs or more[1]
     return prices, proofs
 
 
-def _other_half(store: Store, report: PriceReport | ProofReport) -> int | None:
+def _other_half(store: Store, plan: RunPlan) -> int | None:
     """Return the newest proof for a price, or the other way round."""
-    kind = Kind.PRICE if report.kind == "prove" else Kind.PROVE
-    wanted = (kind, report.feature, report.arch)
+    kind = Kind.PRICE if plan.kind is Kind.PROVE else Kind.PROVE
+    wanted = (kind, plan.feature, plan.arch, plan.setting)
     for run in store.runs():
-        if not run.finished or (run.kind, run.feature, run.arch) != wanted:
-            continue
-        # It tells the setting.
-        if store.plan(run.id).params["title"] == report.title:
+        found = (run.kind, run.feature, run.arch, run.setting)
+        if run.finished and run.current and found == wanted:
             return run.id
     return None
 
@@ -436,16 +446,8 @@ def _the_one(
 
 def _report(run: StoredRun) -> tuple[PriceReport | None, ProofReport | None]:
     if run.plan.kind is Kind.PROVE:
-        return None, proof_report(run, feature_named(run.plan.feature))
-    return _priced(run), None
-
-
-def _priced(run: StoredRun) -> PriceReport:
-    """Price a run, with the register write that its feature states by now."""
-    if run.plan.kind is Kind.COMPARE:
-        return price_report(run)
-    feature = feature_named(run.plan.feature)
-    return price_report(run, feature.switches.get(run.plan.arch))
+        return None, proof_report(run)
+    return price_report(run), None
 
 
 def _print_reports(prices: PriceReport | None, proofs: ProofReport | None) -> None:

@@ -20,3 +20,15 @@ def data_home() -> Path:
     if given:
         return Path(given)
     return platformdirs.user_data_path("temper", appauthor=False)
+
+
+def portable(path: Path) -> str:
+    """Name a file so that it means the same in any checkout, if it is in one."""
+    whole = path.absolute()
+    inside = whole.is_relative_to(REPOSITORY)
+    return str(whole.relative_to(REPOSITORY) if inside else whole)
+
+
+def absolute(name: str) -> Path:
+    """Return the path that ``portable`` named, in this checkout."""
+    return REPOSITORY / name

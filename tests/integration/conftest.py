@@ -2,7 +2,6 @@
 
 import pytest
 from lab import (
-    ARCH,
     ARM64,
     ARM64_CALLS,
     CALLS,
@@ -10,12 +9,12 @@ from lab import (
     TICKLESS_CALLS,
     Answer,
     ask,
+    planner,
+    prepared,
 )
 
 from temper.catalog import feature_named
-from temper.kernel import Cache
-from temper.progress import Quiet
-from temper.run.plans import Planned, Workshop
+from temper.run.prepare import Prepared
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +71,6 @@ def interrupts(answer: Answer) -> int:
 
 
 @pytest.fixture(scope="session")
-def planned() -> Planned:
-    """Plan the boots of stock in the fixture ``priced`` again."""
-    workshop = Workshop(ARCH, Cache(), Quiet())
-    return workshop.price(feature_named("kstack"), CALLS, ["stock"])
+def stock() -> Prepared:
+    """Prepare the boots of stock in the fixture ``priced`` again."""
+    return prepared(planner().price(feature_named("kstack"), CALLS, ["stock"]))

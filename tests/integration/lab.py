@@ -9,17 +9,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from temper import __version__
 from temper.arch import Arch, arch_named
+from temper.catalog import Feature
 from temper.cli import app
-from temper.kernel import Cache
+from temper.kernel import Cache, Kernel
 from temper.machine import BootRequest, BootResult, Tcg, Watcher
 from temper.progress import Quiet
+from temper.record.boot import StoredRun
+from temper.record.plan import RunPlan, Slot
 from temper.report.boots import BootResults, boot_results, results_by_variant
-from temper.run.campaign import Setup
 from temper.run.execute import execute
-from temper.run.facts import Kind, RunPlan, Slot, StoredRun
-from temper.run.plans import Planned
+from temper.run.planner import Planner
+from temper.run.prepare import Prepared, Workshop, prepare
+from temper.run.programs import build_programs, target_programs
 from temper.store import Store
 
 ARCH = arch_named("x86_64")
@@ -110,19 +112,25 @@ def ask(folder: Path, *command: str) -> Answer:
     return Answer(done.exit_code, done.output, json.loads(file.read_bytes()), run)
 
 
-def plan_of(setups: dict[str, Setup], arch: Arch) -> Planned:
-    """Plan to boot each set-up once; the first one is the baseline."""
-    plan = RunPlan(
-        kind=Kind.PRICE,
-        feature="kstack",
-        arch=arch.name,
-        machine="tcg",
-        baseline=next(iter(setups)),
-        slots=tuple(Slot(variant=name, repeat=0) for name in setups),
-        command="none",
-        temper_version=__version__,
-    )
-    return Planned(plan, setups)
+def planner(arch: Arch = ARCH) -> Planner:
+    return Planner(arch, Cache())
+
+
+def prepared(plan: RunPlan) -> Prepared:
+    """Build or find all that a plan needs."""
+    return prepare(plan, Cache(), Quiet())
+
+
+def kernel_of(feature: Feature, variant: str, arch: Arch = ARCH) -> Kernel:
+    """Build or find the kernel of a variant."""
+    plan = planner(arch).kernel(feature, feature.all_variants[variant])
+    return Workshop(arch, Cache(), Quiet()).kernel(plan)
+
+
+def init_program(arch: Arch = ARCH) -> Path:
+    """Build or find the target's init."""
+    (init,) = build_programs(target_programs(arch), arch, Cache(), Quiet())
+    return init
 
 
 def new_machine(kind: type[Tcg] = Tcg) -> Tcg:
@@ -130,21 +138,20 @@ def new_machine(kind: type[Tcg] = Tcg) -> Tcg:
 
 
 def boots_of(
-    planned: Planned, machine: Tcg, variant: str, count: int = 1
+    whole: Prepared, machine: Tcg, variant: str, count: int = 1
 ) -> list[BootResults]:
-    """Boot one variant of a plan, and nothing else meanwhile if ``count`` is 1."""
+    """Boot one variant of a run, and nothing else meanwhile if ``count`` is 1."""
     slots = tuple(Slot(variant=variant, repeat=number) for number in range(count))
-    plan = planned.plan.model_copy(update={"slots": slots})
-    run = run_of(replace(planned, plan=plan), machine)
-    return [boot_results(boot) for boot in run.boots]
+    part = replace(whole, plan=whole.plan.model_copy(update={"slots": slots}))
+    return [boot_results(boot) for boot in run_of(part, machine).boots]
 
 
-def run_of(planned: Planned, machine: Tcg) -> StoredRun:
-    """Carry out a plan, with a store of its own."""
+def run_of(whole: Prepared, machine: Tcg) -> StoredRun:
+    """Carry out a run, with a store of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with Store.open(f"sqlite:///{folder / 'results.db'}", folder) as store:
-            return execute(planned, machine, store, Quiet())
+            return execute(whole, machine, store, Quiet())
 
 
 class WithoutPlugin(Tcg):

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lab import boots_of
+from lab import boots_of, planner, prepared
 
 from temper.arch import Arch, arch_named
 from temper.catalog import feature_named
@@ -15,7 +15,7 @@ from temper.kernel import Cache
 from temper.kernel.tree import series_folder
 from temper.machine import Tcg
 from temper.progress import Quiet
-from temper.run.plans import Planned, Workshop
+from temper.run.prepare import Prepared
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
@@ -23,7 +23,7 @@ FEATURE = feature_named("kstack")
 SERIES = sorted(series_folder(FEATURE).glob("*.patch"))
 
 
-def plan_with_first(count: int, arch: Arch, folder: Path) -> Planned:
+def with_first(count: int, arch: Arch, folder: Path) -> Prepared:
     """Build ``temper`` with some patches of the series only; plan to look at it."""
     for patch in SERIES[:count]:
         shutil.copy(patch, folder)
@@ -33,7 +33,7 @@ def plan_with_first(count: int, arch: Arch, folder: Path) -> Planned:
     )
     assert len(feature.patches(variant)) == count
     # The shortest one; what it finds is of no matter here.
-    return Workshop(arch, Cache(), Quiet()).prove(feature, ["temper"], ["early"])
+    return prepared(planner(arch).prove(feature, ["temper"], ["early"]))
 
 
 @pytest.mark.parametrize("count", range(1, len(SERIES) + 1))
@@ -42,8 +42,8 @@ def test_the_first_patches_build_boot_and_hold(
     name: str, count: int, tmp_path: Path
 ) -> None:
     arch = arch_named(name)
-    planned = plan_with_first(count, arch, tmp_path)
-    (boot,) = boots_of(planned, Tcg(arch, Cache(), Quiet()), "temper")
+    whole = with_first(count, arch, tmp_path)
+    (boot,) = boots_of(whole, Tcg(arch, Cache(), Quiet()), "temper")
     assert boot.facts.status == "ok", boot.facts.error
     assert boot.failures == []
     assert [check.on for check in boot.checks] == [True, True]

@@ -1,14 +1,11 @@
 """All series in one kernel: it builds, boots, and every feature holds there."""
 
 import pytest
-from lab import ARCH, new_machine, run_of
+from lab import new_machine, planner, prepared, run_of
 
 from temper.catalog import Feature, feature_named, feature_names
-from temper.kernel import Cache
 from temper.kernel.tree import series_folder
-from temper.progress import Quiet
 from temper.report.proof import proof_report
-from temper.run.plans import Workshop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
@@ -42,8 +39,6 @@ def test_every_feature_is_tried() -> None:
 @pytest.mark.parametrize("name", PROOFS)
 def test_it_holds_beside_the_others(name: str) -> None:
     feature = with_all_series(feature_named(name))
-    planned = Workshop(ARCH, Cache(), Quiet()).prove(
-        feature, ["temper"], [PROOFS[name]]
-    )
-    report = proof_report(run_of(planned, new_machine()), feature)
+    plan = planner().prove(feature, ["temper"], [PROOFS[name]])
+    report = proof_report(run_of(prepared(plan), new_machine()))
     assert report.proven, report

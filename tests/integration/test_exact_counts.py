@@ -21,7 +21,7 @@ from lab import (
 )
 
 from temper.report.boots import BootResults, results_by_variant
-from temper.run.plans import Planned
+from temper.run.prepare import Prepared
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -71,19 +71,19 @@ def test_boots_side_by_side_agree(priced: Answer) -> None:
         assert_same(first, second)
 
 
-def test_a_boot_alone_gives_the_same(reference: BootResults, planned: Planned) -> None:
-    (alone,) = boots_of(planned, new_machine(), "stock")
+def test_a_boot_alone_gives_the_same(reference: BootResults, stock: Prepared) -> None:
+    (alone,) = boots_of(stock, new_machine(), "stock")
     assert_same(alone, reference)
 
 
-def test_a_busy_host_gives_the_same(reference: BootResults, planned: Planned) -> None:
+def test_a_busy_host_gives_the_same(reference: BootResults, stock: Prepared) -> None:
     with busy(3):
-        (hindered,) = boots_of(planned, new_machine(), "stock")
+        (hindered,) = boots_of(stock, new_machine(), "stock")
     assert_same(hindered, reference)
 
 
-def test_the_plugin_changes_nothing(reference: BootResults, planned: Planned) -> None:
-    (bare,) = boots_of(planned, new_machine(WithoutPlugin), "stock")
+def test_the_plugin_changes_nothing(reference: BootResults, stock: Prepared) -> None:
+    (bare,) = boots_of(stock, new_machine(WithoutPlugin), "stock")
     for workload in reference.workloads:
         assert bare.classes[workload] == {}
         bare.classes[workload] = reference.classes[workload]

@@ -6,12 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lab import ARCH
+from lab import kernel_of
 
 from temper.catalog import feature_named, feature_names
-from temper.kernel import Cache, Kernel
-from temper.progress import Quiet
-from temper.run.plans import Workshop
+from temper.kernel import Kernel
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -61,9 +59,7 @@ def warnings(kernel: Kernel, source: Path, work: Path) -> str:
 
 @pytest.fixture(scope="module")
 def kernel() -> Kernel:
-    feature = feature_named("kstack")
-    workshop = Workshop(ARCH, Cache(), Quiet())
-    return workshop.kernel(feature, feature.variants["stock"])
+    return kernel_of(feature_named("kstack"), "stock")
 
 
 @pytest.mark.parametrize("source", MODULES, ids=lambda path: f"{path.name}")

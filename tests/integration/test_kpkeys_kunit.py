@@ -8,12 +8,10 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from lab import ARCH, new_machine, run_of
+from lab import new_machine, planner, prepared, run_of
 
 from temper.catalog import feature_named
-from temper.kernel import Cache
-from temper.progress import Quiet
-from temper.run.plans import Planned, Workshop
+from temper.run.prepare import Prepared
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
@@ -23,23 +21,26 @@ NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_lazy_mmu"}
 
 
 @pytest.fixture(scope="module")
-def planned() -> Planned:
-    """Boots of the sabotage kernel that only look whether the feature is in force."""
-    workshop = Workshop(ARCH, Cache(), Quiet())
-    return workshop.prove(KPKEYS, ["none"], ["user-pte"])
+def whole() -> Prepared:
+    """Prepare boots of the sabotage kernel."""
+    return prepared(planner().prove(KPKEYS, ["none"], ["user-pte"]))
 
 
-def results(planned: Planned, cmdline: str, cpu: str = "") -> dict[str, str]:
+def results(whole: Prepared, cmdline: str, cpu: str = "") -> dict[str, str]:
     """Return test -> how it ended on one machine."""
-    setup = replace(
-        planned.setups["none"],
-        cmdline=f"{cmdline} kunit.enable=1 kunit.filter_glob=kpkeys",
-        cpu=cpu,
-        job=(),
+    plan = whole.plan
+    options = f"{cmdline} kunit.enable=1 kunit.filter_glob=kpkeys"
+    changes = {"cmdline": options, "cpu": cpu}
+    none = plan.variants["none"].model_copy(update=changes)
+    (slot,) = (slot for slot in plan.slots if slot.variant == "none")
+    plan = plan.model_copy(
+        update={
+            "variants": {**plan.variants, "none": none},
+            "work": plan.work.model_copy(update={"job": ()}),
+            "slots": (slot,),
+        }
     )
-    slot = next(slot for slot in planned.plan.slots if slot.variant == "none")
-    plan = planned.plan.model_copy(update={"slots": (slot,)})
-    run = run_of(Planned(plan, {"none": setup}), new_machine())
+    run = run_of(replace(whole, plan=plan), new_machine())
     (boot,) = run.boots
     assert boot.facts.status == "ok", boot.facts.error
     return {
@@ -54,15 +55,15 @@ def results(planned: Planned, cmdline: str, cpu: str = "") -> dict[str, str]:
     ids=["5 levels", "4 levels", "4 levels with isolation"],
 )
 def test_all_pass_where_keys_are_enforced(
-    planned: Planned, cpu: str, cmdline: str
+    whole: Prepared, cpu: str, cmdline: str
 ) -> None:
-    found = results(planned, cmdline, cpu)
+    found = results(whole, cmdline, cpu)
     assert len(found) >= 15
     assert set(found.values()) == {"ok"}, found
 
 
-def test_those_of_page_tables_skip_without_the_option(planned: Planned) -> None:
-    found = results(planned, "kpkeys_pgtables=off")
+def test_those_of_page_tables_skip_without_the_option(whole: Prepared) -> None:
+    found = results(whole, "kpkeys_pgtables=off")
     skipped = {name for name, how in found.items() if how == "skip"}
     assert skipped == NEEDS_PGTABLES
     assert Counter(found.values())["not ok"] == 0
@@ -71,13 +72,13 @@ def test_those_of_page_tables_skip_without_the_option(planned: Planned) -> None:
 @pytest.mark.parametrize(
     ("cpu", "cmdline"), [("max,-pks", ""), ("", "nopks")], ids=["no PKS", "nopks"]
 )
-def test_all_skip_without_keys(planned: Planned, cpu: str, cmdline: str) -> None:
-    assert set(results(planned, cmdline, cpu).values()) == {"skip"}
+def test_all_skip_without_keys(whole: Prepared, cpu: str, cmdline: str) -> None:
+    assert set(results(whole, cmdline, cpu).values()) == {"skip"}
 
 
 @pytest.mark.parametrize(
     ("sabotage", "test"),
     [("switch-open", "test_sleep"), ("entry-open", "test_interrupt")],
 )
-def test_they_notice_a_sabotage(planned: Planned, sabotage: str, test: str) -> None:
-    assert results(planned, f"kpkeys_sabotage={sabotage}")[test] == "not ok"
+def test_they_notice_a_sabotage(whole: Prepared, sabotage: str, test: str) -> None:
+    assert results(whole, f"kpkeys_sabotage={sabotage}")[test] == "not ok"

@@ -1,13 +1,10 @@
 """The price of kpkeys on real kernels: its limits and its shape."""
 
 import pytest
-from lab import ARCH, boots_of, new_machine
+from lab import boots_of, new_machine, planner, prepared
 
 from temper.catalog import feature_named
-from temper.kernel import Cache
-from temper.progress import Quiet
 from temper.report.boots import BootResults
-from temper.run.plans import Workshop
 from temper.stats.exact import merge, result_classes
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
@@ -36,10 +33,10 @@ def boots() -> dict[str, BootResults]:
     wanted = dict.fromkeys((*SYSCALLS, *LIMITS, *FEW_AND_TABLE))
     part = feature.model_copy(update={"workloads": tuple(wanted)})
     names = ["temper", "no-batching", "no-pks"]
-    planned = Workshop(ARCH, Cache(), Quiet()).price(part, CALLS, names)
+    whole = prepared(planner().price(part, CALLS, names))
     found = {}
     for name in ("off", *names):
-        (boot,) = boots_of(planned, new_machine(), name)
+        (boot,) = boots_of(whole, new_machine(), name)
         assert boot.facts.status == "ok", boot.facts.error
         assert boot.failures == []
         found[name] = boot

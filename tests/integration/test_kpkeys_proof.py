@@ -7,7 +7,7 @@ import pytest
 from lab import Answer, ask
 
 from temper.catalog import feature_named
-from temper.run.wire import Samples
+from temper.record.wire import Samples
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 

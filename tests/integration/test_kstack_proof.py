@@ -8,7 +8,7 @@ import pytest
 from lab import VARIANTS, Answer
 
 from temper.catalog import feature_named
-from temper.run.wire import Boot
+from temper.record.wire import Boot
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -156,6 +156,6 @@ def test_it_was_in_force_as_it_had_to_be(proved_anywhere: Answer) -> None:
 
 def test_the_clock_is_stated_and_has_entropy(proved_anywhere: Answer) -> None:
     for boot in proved_anywhere.run.boots:
-        assert "no icount" in boot.facts.clock
-        assert "-icount" not in boot.facts.qemu_command
-        assert Boot.model_validate(boot.records[0]).cpus == boot.facts.cpus == 2
+        assert "no icount" in boot.facts.machine.clock
+        assert "-icount" not in boot.facts.machine.details["command"]
+        assert Boot.model_validate(boot.records[0]).cpus == boot.facts.machine.cpus == 2

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lab import plan_of
+from lab import kernel_of
 
+from made_up import run_plan, variant_plan
 from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.kernel import Cache, Kernel
@@ -21,12 +22,12 @@ from temper.machine import Tcg
 from temper.machine.tcg import Limits
 from temper.paths import cache_home
 from temper.progress import Quiet
+from temper.record.boot import KernelFacts, StoredBoot
+from temper.record.plan import Work
 from temper.report.models import PriceReport, ProofReport
-from temper.run.campaign import Setup
 from temper.run.execute import execute
-from temper.run.facts import StoredBoot
-from temper.run.job import target_programs
-from temper.run.plans import Workshop
+from temper.run.prepare import Prepared, Setup
+from temper.run.programs import build_programs, target_programs
 from temper.store import Store
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -44,9 +45,7 @@ PATIENCE = 300.0
 
 @pytest.fixture(scope="module")
 def kernel() -> Kernel:
-    feature = feature_named("kstack")
-    workshop = Workshop(X86_64, Cache(), Quiet())
-    return workshop.kernel(feature, feature.variants["off"])
+    return kernel_of(feature_named("kstack"), "off")
 
 
 def compiled(folder: Path, name: str, code: str) -> Path:
@@ -58,7 +57,7 @@ def compiled(folder: Path, name: str, code: str) -> Path:
     return program
 
 
-# Kernels that fail: one run, so that each also shows that the others go on.
+# Kernels that fail.
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +66,8 @@ def failures(
 ) -> dict[str, StoredBoot]:
     """Boot every kind of failure beside a good boot; return them by name."""
     folder = tmp_path_factory.mktemp("failures")
-    good = {path.name: path for path in target_programs(X86_64, Cache(), Quiet())}
+    programs = target_programs(X86_64, ["syscall"])
+    init, syscall = build_programs(programs, X86_64, Cache(), Quiet())
     babbler = compiled(
         folder,
         "babbler",
@@ -81,40 +81,42 @@ def failures(
     leaver = compiled(elsewhere, "init", "int main(void) { return 3; }")
     module = folder / "broken.ko"
     module.write_bytes(b"\x7fELF" + bytes(4096))
-    usual = [*good.values(), babbler, crasher, module]
-
-    def setup(*job: str, files: list[Path] = usual) -> Setup:
-        return Setup(
-            image=kernel.image,
-            kernel_key=kernel.key,
-            config_hash=kernel.config_hash,
-            compiler=kernel.compiler,
-            cmdline="",
-            cpu="",
-            exact=False,
-            cpus=2,
-            job=job,
-            files=tuple(files),
-        )
-
+    usual = (init, syscall, babbler, crasher, module)
     work = "run syscall getpid 100 10"
-    setups = {
-        "hangs": setup("settle 100000"),
-        "good": setup(work),
-        "garbage": setup("run babbler"),
-        "crash": setup("run crasher", work),
-        "module": setup("module broken", work),
-        "no-init": setup(work, files=[good["syscall"]]),
-        "init-dies": setup(work, files=[leaver]),
+    cases: dict[str, tuple[tuple[str, ...], tuple[Path, ...]]] = {
+        "hangs": (("settle 100000",), usual),
+        "good": ((work,), usual),
+        "garbage": (("run babbler",), usual),
+        "crash": (("run crasher", work), usual),
+        "module": (("module broken", work), usual),
+        "no-init": ((work,), (syscall,)),
+        "init-dies": ((work,), (leaver,)),
     }
+    return {
+        name: booted(kernel, job, files, folder / "data")
+        for name, (job, files) in cases.items()
+    }
+
+
+def booted(
+    kernel: Kernel, job: tuple[str, ...], files: tuple[Path, ...], data: Path
+) -> StoredBoot:
+    """Boot a kernel once, to do ``job`` with ``files``."""
+    plan = run_plan(
+        {"off": variant_plan("off", cmdline="", cpu="")},
+        repeats=1,
+        work=Work(job=job, cpus=2, exact=False),
+    )
+    setup = Setup(kernel.image, KernelFacts(key=kernel.key), files)
     machine = Tcg(X86_64, Cache(), Quiet(), Limits(silence=12))
-    with Store.open(data=folder / "data") as store:
-        run = execute(plan_of(setups, X86_64), machine, store, Quiet())
+    with Store.open(data=data) as store:
+        run = execute(Prepared(plan, {"off": setup}), machine, store, Quiet())
     assert run.finished is not None
-    return {boot.facts.variant: boot for boot in run.boots}
+    (boot,) = run.boots
+    return boot
 
 
-def test_a_good_boot_among_bad_ones(failures: dict[str, StoredBoot]) -> None:
+def test_a_good_boot(failures: dict[str, StoredBoot]) -> None:
     boot = failures["good"]
     assert boot.facts.status == "ok", boot.facts.error
     assert boot.records[-1]["type"] == "end"

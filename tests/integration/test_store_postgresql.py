@@ -15,7 +15,7 @@ import pytest
 
 from store_behaviours import PATIENCE, StoreBehaviours, fill, make_plan
 from temper.errors import StoreError
-from temper.run.facts import StoredBoot
+from temper.record.boot import StoredBoot
 from temper.store import Store
 
 pytestmark = pytest.mark.integration

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from debian_kernel import debian_kernel
+from lab import init_program, kernel_of
 from vgetrandom import static_programs
 
 from temper.arch import ARCHES
@@ -16,9 +17,8 @@ from temper.catalog import feature_named
 from temper.kernel import Cache
 from temper.machine import BootRequest, BootResult, Tcg, Watcher
 from temper.progress import Quiet
-from temper.run.job import pack, target_programs
-from temper.run.plans import Workshop
-from temper.run.wire import Boot, Exit
+from temper.record.wire import Boot, Exit
+from temper.run.initramfs import pack
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -48,9 +48,7 @@ class Case:
 
 def lab_kernel(arch: str) -> Path:
     """Return what the lab's own runs boot."""
-    feature = feature_named("kstack")
-    workshop = Workshop(ARCHES[arch], Cache(), Quiet())
-    kernel = workshop.kernel(feature, feature.variants["stock"])
+    kernel = kernel_of(feature_named("kstack"), "stock", ARCHES[arch])
     assert "CONFIG_VDSO_GETRANDOM=y\n" in kernel.config.read_text()
     return kernel.image
 
@@ -74,13 +72,12 @@ def boot(case: Case, work: Path) -> BootResult:
     """Run the programs; what they print is on the console."""
     arch = ARCHES[case.arch]
     built = static_programs(arch, TARGETS)
-    init = next(p for p in target_programs(arch, Cache(), Quiet()) if p.name == "init")
     machine = Tcg(arch, Cache(), Quiet())
     job = [f"channel {machine.channel}"]
     job += [f"run to_console {program}" for program in programs_for(case)]
     request = BootRequest(
         image=case.image(case.arch),
-        initramfs=pack(job, [init, *built.values()], work),
+        initramfs=pack(job, [init_program(arch), *built.values()], work),
         cmdline=NO_WATCHDOG,
         cpu="",
         exact=False,

@@ -15,15 +15,13 @@ from pathlib import Path
 
 import pytest
 from debian_kernel import debian_kernel
-from lab import ARCH
+from lab import ARCH, init_program
 from vgetrandom import static_programs
 from vm_clone import Vm, loaded, started
 
-from temper.kernel import Cache
 from temper.machine import BootRequest
-from temper.progress import Quiet
-from temper.run.job import pack, target_programs
-from temper.run.wire import Samples
+from temper.record.wire import Samples
+from temper.run.initramfs import pack
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -84,12 +82,12 @@ class Stable:
         self._folder = folder
         self._lives = 0
         built = static_programs(ARCH, ("guest-programs",))
-        programs = target_programs(ARCH, Cache(), Quiet())
-        (init,) = (path for path in programs if path.name == "init")
         job = ["channel /dev/ttyS1", "run clone_draws"]
         self._request = BootRequest(
             image=debian_kernel("6.12"),
-            initramfs=pack(job, [init, built["clone_draws"]], self._new_folder()),
+            initramfs=pack(
+                job, [init_program(), built["clone_draws"]], self._new_folder()
+            ),
             cmdline="",
             cpu="",
             exact=True,

@@ -4,14 +4,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from lab import ARCH, boots_of, new_machine
+from lab import boots_of, new_machine, planner, prepared
 
 from temper.catalog import feature_named
-from temper.kernel import Cache
-from temper.progress import Quiet
 from temper.report.boots import BootResults
-from temper.run.job import all_workloads
-from temper.run.plans import Planned, Workshop
+from temper.run.prepare import Prepared
+from temper.run.workloads import all_workloads
 from temper.stats.exact import merge, result_classes
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
@@ -25,15 +23,15 @@ FEW, TABLE, MANY = 64, 512, 8 * 512
 """Pages of micromm's mappings."""
 
 
-def plan(*workloads: str) -> Planned:
+def with_workloads(*workloads: str) -> Prepared:
     """Plan to run workloads on the kernel of kstack, which other tests need, too."""
     feature = feature_named("kstack").model_copy(update={"workloads": workloads})
-    return Workshop(ARCH, Cache(), Quiet()).price(feature, 1000, ["stock"])
+    return prepared(planner().price(feature, 1000, ["stock"]))
 
 
 @pytest.fixture(scope="module")
 def boots() -> list[BootResults]:
-    return boots_of(plan(*WORKLOADS), new_machine(), "off", 2)
+    return boots_of(with_workloads(*WORKLOADS), new_machine(), "off", 2)
 
 
 def cost(boot: BootResults, workload: str) -> Fraction:
@@ -113,11 +111,11 @@ def test_vmalloc_pays_for_every_page(boots: list[BootResults]) -> None:
 
 
 def test_a_build_that_fails_is_no_sample() -> None:
-    planned = plan("build/cc")
-    setup = planned.setups["off"]
+    whole = with_workloads("build/cc")
+    setup = whole.setups["off"]
     files = tuple(path for path in setup.host_files if path.name != "cc1")
     assert len(files) == len(setup.host_files) - 1
-    broken = replace(planned, setups={"off": replace(setup, host_files=files)})
+    broken = replace(whole, setups={"off": replace(setup, host_files=files)})
     (boot,) = boots_of(broken, new_machine(), "off")
     assert boot.facts.error == (
         "'build cc 3 1' ended with status 1; "

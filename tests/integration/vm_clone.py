@@ -17,7 +17,7 @@ from temper.kernel import Cache
 from temper.machine import BootRequest, Tcg
 from temper.process import Finished, run
 from temper.progress import Quiet
-from temper.run.wire import AnyRecord, parse_record
+from temper.record.wire import AnyRecord, parse_record
 
 DEADLINE = 300.0
 """Seconds for a whole life of a machine: boots take ten."""

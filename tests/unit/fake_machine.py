@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from temper.machine import BootRequest, BootResult, MachineFacts, Watcher
-from temper.run.campaign import Setup
-from temper.run.facts import Kind, RunPlan, Slot
-from temper.run.plans import Planned
-from temper.run.wire import AnyRecord, parse_record
+from made_up import kernel_facts, machine_facts, run_plan
+from temper.machine import BootRequest, BootResult, Watcher
+from temper.record.boot import MachineFacts
+from temper.record.wire import AnyRecord, parse_record
+from temper.run.prepare import Prepared, Setup
 
 PROGRAMS = 2
 """Programs in the job of every boot."""
@@ -57,15 +57,11 @@ class FakeMachine:
         self.prepared += 1
 
     def facts(self, request: BootRequest) -> MachineFacts:
-        return MachineFacts(
-            clock="none",
-            unit="instructions",
+        return machine_facts(
+            name=self.name,
             cpus=request.cpus,
             cpu_model=request.cpu,
-            qemu_version="0",
-            qemu_command="none",
             cmdline=f"console=none {request.cmdline}",
-            plugin="",
         )
 
     def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
@@ -78,40 +74,12 @@ class FakeMachine:
         return behaviour(watcher) if behaviour else result()
 
 
-def planned(
+def prepared(
     folder: Path, variants: Sequence[str] = ("off", "stock"), repeats: int = 2
-) -> Planned:
-    """Plan boots of ``variants``; a variant's command line is its name."""
+) -> Prepared:
+    """Prepare boots of ``variants``; a variant's command line is its name."""
     program = folder / "syscall"
     program.write_text("not really a program")
-    setups = {
-        variant: Setup(
-            image=folder / "bzImage",
-            kernel_key="3f9c",
-            config_hash="81d0",
-            compiler="gcc",
-            cmdline=variant,
-            cpu="max",
-            exact=True,
-            cpus=2,
-            job=("settle 3", *("run syscall getpid 100 10",) * PROGRAMS),
-            files=(program,),
-        )
-        for variant in variants
-    }
-    plan = RunPlan(
-        kind=Kind.PRICE,
-        feature="kstack",
-        arch="x86_64",
-        machine="fake",
-        baseline=variants[0],
-        slots=tuple(
-            Slot(variant=variant, repeat=repeat)
-            for repeat in range(repeats)
-            for variant in variants
-        ),
-        command="uv run temper price kstack",
-        params={"setups": {variant: {"kernel": "3f9c"} for variant in variants}},
-        temper_version="0.1.0",
-    )
-    return Planned(plan, setups)
+    setup = Setup(folder / "bzImage", kernel_facts(key="3f9c"), (program,))
+    plan = run_plan(variants, repeats, machine="fake")
+    return Prepared(plan, dict.fromkeys(variants, setup))

@@ -1,16 +1,18 @@
 """Runs as the store would give them back, made up from known figures."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.catalog import Outcome, Switch
+from made_up import kernel_facts, machine_facts, run_plan, variant_plan
+from temper.record.boot import BootFacts, StoredBoot, StoredRun
+from temper.record.outcome import Outcome
+from temper.record.plan import Kind, Switch
 from temper.report.models import InForceSummary, ProofEvidence, ProofReport, VariantInfo
-from temper.run.facts import BootFacts, Kind, RunPlan, Slot, StoredBoot, StoredRun
 from temper.stats.exact import successive_pairs
 
 CALLS = 1_000_000
@@ -26,29 +28,25 @@ TITLES = {
     "off": "boot option off",
     "stock": "boot option on, source as Debian ships it",
 }
-QEMU = "7.2.22"
 STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def facts(variant: str, repeat: int, **changes: object) -> BootFacts:
+def facts(
+    variant: str,
+    repeat: int,
+    machine: Mapping[str, object] | None = None,
+    kernel: Mapping[str, object] | None = None,
+    **changes: object,
+) -> BootFacts:
+    """Return the facts of a boot; the others are fields that are not as usual."""
+    option = "off" if variant == "off" else "on"
+    cmdline = f"console=ttyS0 panic=-1 reboot=k randomize_kstack_offset={option}"
     given: dict[str, Any] = {
         "variant": variant,
         "repeat": repeat,
-        "machine": "tcg",
-        "arch": "x86_64",
-        "exact": True,
-        "clock": "instructions executed (icount)",
-        "cpus": 1,
-        "cpu_model": "max",
-        "qemu_version": QEMU,
-        "qemu_command": "qemu-system-x86_64 -accel tcg",
-        "plugin": "1",
-        "kernel_key": "3f9c2b7d1e6a",
-        "kernel_release": "6.12.117",
-        "config_hash": "81d0aa42c9b3",
-        "compiler": "gcc (Debian 12.2.0-14+deb12u1) 12.2.0",
-        "cmdline": "console=ttyS0 panic=-1 reboot=k randomize_kstack_offset="
-        + ("off" if variant == "off" else "on"),
+        "machine": machine_facts(**{"cmdline": cmdline, **(machine or {})}),
+        "kernel": kernel_facts(**(kernel or {})),
+        "release": "6.12.117",
         "initramfs_hash": "5e1f",
         "status": "ok",
         "started": STARTED,
@@ -153,27 +151,26 @@ def price_run(
     boots: Sequence[StoredBoot] | None = None,
     kind: Kind = Kind.PRICE,
     scale: int = 1,
+    switch: Switch | None = None,
 ) -> StoredRun:
     """Return a finished run of two boots a variant, or of the given boots."""
-    slots = tuple(Slot(variant=v, repeat=r) for r in (0, 1) for v in variants)
-    plan = RunPlan(
+    plan = run_plan(
+        {
+            v: variant_plan(
+                v,
+                TITLES.get(v, f"the {v} series"),
+                in_force=None if kind is Kind.COMPARE else v != "off",
+            )
+            for v in variants
+        },
         kind=kind,
         feature="kstack" if kind is Kind.PRICE else "compare",
-        arch="x86_64",
-        machine="tcg",
-        baseline=variants[0],
-        slots=slots,
-        titles={v: TITLES.get(v, f"the {v} series") for v in variants},
         command="temper price kstack --calls 1000000",
-        params={
-            "title": "Kernel stack offset randomisation",
-            "in_force": {v: v != "off" for v in variants},
-            "calls": CALLS,
-        },
-        temper_version="0.1.0",
+        calls=CALLS,
+        switch=switch,
     )
     if boots is None:
-        boots = [price_boot(s.variant, s.repeat, scale) for s in slots]
+        boots = [price_boot(s.variant, s.repeat, scale) for s in plan.slots]
     return StoredRun(
         id=7, plan=plan, started=STARTED, finished=STARTED, boots=list(boots)
     )
@@ -184,10 +181,19 @@ def price_boot(variant: str, repeat: int, scale: int = 1) -> StoredBoot:
     return StoredBoot(facts=facts(variant, repeat), records=records)
 
 
-def changed(boot: StoredBoot, **facts_changes: object) -> StoredBoot:
-    """Return a copy of a boot with other facts."""
-    changed_facts = boot.facts.model_copy(update=facts_changes)
-    return boot.model_copy(update={"facts": changed_facts})
+def changed(boot: StoredBoot, **changes: object) -> StoredBoot:
+    """Return a copy of a boot; ``changes``: fields of its facts, or of their parts."""
+    facts = boot.facts
+    for name, value in changes.items():
+        for part in ("machine", "kernel"):
+            if name in type(getattr(facts, part)).model_fields:
+                new = getattr(facts, part).model_copy(update={name: value})
+                facts = facts.model_copy(update={part: new})
+                break
+        else:
+            assert name in BootFacts.model_fields, name
+            facts = facts.model_copy(update={name: value})
+    return boot.model_copy(update={"facts": facts})
 
 
 POSITIONS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
@@ -359,11 +365,16 @@ SIDE = {"lfsr": Outcome.BLOCKED, "none": Outcome.BLOCKED}
 
 def _info(variant: str) -> VariantInfo:
     boot = facts(variant, 0)
-    names = VariantInfo.model_fields.keys() & BootFacts.model_fields.keys()
     return VariantInfo(
         title=TITLES.get(variant, f"the {variant} sabotage"),
+        cmdline=boot.machine.cmdline,
+        cpu_model=boot.machine.cpu_model,
+        machine_version=boot.machine.version,
+        kernel_release=boot.release,
+        kernel_key=boot.kernel.key,
+        config_hash=boot.kernel.config_hash,
+        compiler=boot.kernel.compiler,
         boots=1,
-        **{name: getattr(boot, name) for name in names},
     )
 
 

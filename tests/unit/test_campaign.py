@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fake_machine import PROGRAMS, Behaviour, FakeMachine, planned, result
+from fake_machine import PROGRAMS, Behaviour, FakeMachine, prepared, result
 
+from made_up import kernel_facts
 from temper.errors import BootError, InfraError
 from temper.machine import BootResult, StoppedError, Watcher
 from temper.progress import Quiet
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.plan import Slot
 from temper.run.campaign import Campaign
-from temper.run.facts import Slot, StoredBoot, StoredRun
 from temper.store import Store
 
 PATIENCE = 20.0
@@ -46,16 +48,16 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.store = Store.open(data=folder / "data")
-        self.planned = planned(folder)
-        self.run = self.store.create_run(self.planned.plan)
+        self.prepared = prepared(folder)
+        self.run = self.store.create_run(self.prepared.plan)
         self.machine = FakeMachine()
         self.meter = Meter()
 
     def boot_all(self) -> StoredRun:
         Campaign(
             self.run,
-            self.planned.plan,
-            self.planned.setups,
+            self.prepared.plan,
+            self.prepared.setups,
             self.machine,
             self.store,
             self.meter,
@@ -105,10 +107,10 @@ def test_every_boot_is_stored_with_its_facts(bench: Bench) -> None:
     assert bench.machine.prepared == 1
     facts = run.boots[1].facts
     assert facts.status == "ok"
-    assert facts.kernel_release == "6.12.117"
-    assert (facts.kernel_key, facts.config_hash) == ("3f9c", "81d0")
-    assert facts.cmdline == "console=none stock"
-    assert facts.cpus == 2
+    assert facts.release == "6.12.117"
+    assert facts.kernel == kernel_facts(key="3f9c")
+    assert facts.machine.cmdline == "console=none stock"
+    assert facts.machine.cpus == 2
     assert run.boots[1].records == [
         record.model_dump(mode="json") for record in result().records
     ]
@@ -297,8 +299,8 @@ def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> 
 def test_quiet_progress_will_do(bench: Bench) -> None:
     Campaign(
         bench.run,
-        bench.planned.plan,
-        bench.planned.setups,
+        bench.prepared.plan,
+        bench.prepared.setups,
         bench.machine,
         bench.store,
         Quiet(),

@@ -10,7 +10,6 @@ from temper.catalog import (
     FEATURES,
     Feature,
     InForceCheck,
-    Outcome,
     Proof,
     Variant,
     feature_named,
@@ -19,6 +18,7 @@ from temper.catalog import (
 )
 from temper.errors import InputError
 from temper.paths import REPOSITORY
+from temper.record.outcome import Outcome
 
 WHOLE = """\
 name = "shadow"

@@ -6,19 +6,17 @@ import pytest
 from samples import price_run
 
 from temper.cli import _other_half
-from temper.report.models import PriceReport
-from temper.report.price import price_report
-from temper.run.facts import Kind, RunPlan
+from temper.record.plan import Kind, RunPlan
 from temper.store import Store
 
 
 @pytest.fixture
-def priced() -> PriceReport:
-    return price_report(price_run())
+def priced() -> RunPlan:
+    return price_run().plan
 
 
 @pytest.fixture
-def proof(priced: PriceReport) -> RunPlan:
+def proof(priced: RunPlan) -> RunPlan:
     """Plan the proof that goes with the price."""
     return price_run().plan.model_copy(update={"kind": Kind.PROVE})
 
@@ -30,7 +28,7 @@ def store_run(store: Store, plan: RunPlan) -> int:
 
 
 def test_the_newest_proof_goes_with_a_price(
-    tmp_path: Path, priced: PriceReport, proof: RunPlan
+    tmp_path: Path, priced: RunPlan, proof: RunPlan
 ) -> None:
     with Store.open(data=tmp_path) as store:
         assert _other_half(store, priced) is None
@@ -46,11 +44,11 @@ def test_the_newest_proof_goes_with_a_price(
     [
         {"arch": "arm64"},
         {"feature": "kpkeys"},
-        {"params": {"title": "Kernel stack offset randomisation, with pseudo-nmi"}},
+        {"setting": "pseudo-nmi"},
     ],
 )
 def test_a_proof_of_something_else_does_not(
-    tmp_path: Path, priced: PriceReport, proof: RunPlan, change: dict[str, object]
+    tmp_path: Path, priced: RunPlan, proof: RunPlan, change: dict[str, object]
 ) -> None:
     with Store.open(data=tmp_path) as store:
         older = store_run(store, proof)

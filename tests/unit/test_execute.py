@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_machine import FakeMachine, planned
+from fake_machine import FakeMachine, prepared
 
+from made_up import variant_plan
 from temper.errors import InfraError, InputError, InterruptError
 from temper.machine import BootResult, Watcher
 from temper.progress import Quiet
+from temper.record.boot import StoredRun
+from temper.record.plan import Kind
 from temper.run.execute import execute
-from temper.run.facts import Kind, StoredRun
-from temper.run.plans import Planned
+from temper.run.prepare import Prepared
 from temper.store import Store
 
 WAY_ON = "finished boots are kept; go on with: uv run temper price kstack --resume 1"
@@ -21,19 +23,21 @@ WAY_ON = "finished boots are kept; go on with: uv run temper price kstack --resu
 class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.planned = planned(folder)
+        self.prepared = prepared(folder)
         self.store = Store.open(data=folder / "data")
 
     def execute(
         self,
         machine: FakeMachine,
         resume: int | None = None,
-        planned: Planned | None = None,
+        prepared: Prepared | None = None,
     ) -> StoredRun:
-        return execute(planned or self.planned, machine, self.store, Quiet(), resume)
+        return execute(prepared or self.prepared, machine, self.store, Quiet(), resume)
 
-    def changed(self, **changes: object) -> Planned:
-        return replace(self.planned, plan=self.planned.plan.model_copy(update=changes))
+    def changed(self, **changes: object) -> Prepared:
+        return replace(
+            self.prepared, plan=self.prepared.plan.model_copy(update=changes)
+        )
 
     def interrupt(self, error: BaseException) -> None:
         """Begin run 1 and let `stock` end it."""
@@ -53,7 +57,7 @@ def bench(tmp_path: Path) -> Bench:
 def test_a_run_comes_back_whole(bench: Bench) -> None:
     run = bench.execute(FakeMachine())
     assert run.id == 1
-    assert run.plan == bench.planned.plan
+    assert run.plan == bench.prepared.plan
     assert run.finished is not None
     assert len(run.boots) == 4
 
@@ -140,7 +144,11 @@ def test_a_run_that_is_not_there_cannot_be_resumed(bench: Bench) -> None:
             "its options were: uv run temper price kstack",
         ),
         (
-            {"params": {"setups": {"off": {"kernel": "another"}}}},
+            {
+                "variants": {
+                    name: variant_plan(name, key="x") for name in ("off", "stock")
+                }
+            },
             "kernel, programs or feature.toml have changed since",
         ),
         ({"baseline": "stock"}, "kernel, programs or feature.toml have changed since"),
@@ -152,7 +160,7 @@ def test_a_run_begun_with_something_else_is_refused(
     bench.interrupt(InfraError("QEMU was killed"))
     machine = FakeMachine()
     with pytest.raises(InputError) as caught:
-        bench.execute(machine, resume=1, planned=bench.changed(**changes))
+        bench.execute(machine, resume=1, prepared=bench.changed(**changes))
     assert caught.value.message == f"run 1 cannot be resumed: {why}"
     assert caught.value.hint == "start a new run"
     assert machine.booted == []

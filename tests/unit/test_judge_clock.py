@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from generators import DEFINITION, Folded, Ints, positions, stock_x86
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict, judge_named
 
 CALLS = 20_000

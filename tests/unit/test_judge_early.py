@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from generators import DEFINITION, Ints, positions
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict, judge_named
 
 HELPERS, N = 8, 32

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from generators import DEFINITION, Ints
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict, judge_named
 
 CALLS, LASTING = 10_000, 100

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from generators import DEFINITION, Folded, Ints, lfsr113, positions
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict, judge_named
 
 K, M, ROUNDS = 256, 16, 60

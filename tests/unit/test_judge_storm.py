@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from generators import DEFINITION, Ints, positions
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict, judge_named
 
 CALLS, GROUPS = 20_000, 4

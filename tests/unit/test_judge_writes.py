@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict, judge_named
 
 KIND, OTHER = 3, 4

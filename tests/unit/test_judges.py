@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.stats.judges import Verdict
 from temper.stats.judges.prediction import prediction
 

@@ -292,7 +292,7 @@ def test_a_module_follows_its_headers(
     (module_source.parent / "answer.h").rename(tmp_path / "answer.h")
     with pytest.raises(BuildError, match=r"answer\.h: No such file"):
         build_module(kernel, module_source, cache, Quiet())
-    assert build_module(kernel, module_source, cache, Quiet(), [tmp_path])
+    assert build_module(kernel, module_source, cache, Quiet(), [tmp_path / "answer.h"])
 
 
 def test_a_module_without_a_source_is_said(cache: Cache, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from temper.paths import REPOSITORY
-from temper.run.wire import Exit, Samples
+from temper.record.wire import Exit, Samples
 
 STRESS = REPOSITORY / "features" / "kpkeys" / "stress"
 

@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from samples import STARTED, facts
 
-from temper.catalog import Definition, Feature, Outcome, Proof, Variant
+from made_up import WORK
+from temper.arch import arch_named
+from temper.catalog import Definition, Feature, Proof, Variant
+from temper.kernel import Cache
 from temper.paths import REPOSITORY
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.outcome import Outcome
+from temper.record.plan import KernelPlan, Work
 from temper.report.models import ProofReport
 from temper.report.proof import proof_report
-from temper.run.facts import Kind, RunPlan, Slot, StoredBoot, StoredRun
+from temper.run.planner import Planner
 
 CALLS = 20_000
 DEFINITION = (np.arange(1024) & ~15).tolist()
@@ -83,9 +89,11 @@ def records(positions: list[int], on: bool, status: int = 0) -> list[dict[str, A
 
 
 def boot(
-    name: str, sent: list[dict[str, Any]], **changes: object
+    name: str, sent: list[dict[str, Any]], status: str = "ok", error: str = ""
 ) -> tuple[str, StoredBoot]:
-    found = facts(name, 0, exact=False, clock=CLOCK, **changes)
+    found = facts(
+        name, 0, machine={"exact": False, "clock": CLOCK}, status=status, error=error
+    )
     return name, StoredBoot(facts=found, records=sent)
 
 
@@ -98,37 +106,35 @@ GOOD = dict(
 """What has to be found of the two variants of FEATURE."""
 
 
+class PaperPlanner(Planner):
+    """Plans runs whose kernels and programs nobody will build."""
+
+    def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
+        return KernelPlan(key="3f9c")
+
+    def _work(self, *_: object, **__: object) -> Work:
+        return WORK
+
+
+def stored(
+    boots: Mapping[str, StoredBoot] = GOOD,
+    feature: Feature = FEATURE,
+    part: tuple[str, ...] = (),
+    proofs: tuple[str, ...] = (),
+) -> StoredRun:
+    """Return a run with ``boots`` of ``part`` of the variants, or of all."""
+    planner = PaperPlanner(arch_named("x86_64"), Cache())
+    plan = planner.prove(feature, part or (*boots, *feature.variants), proofs)
+    return StoredRun(id=3, plan=plan, started=STARTED, boots=list(boots.values()))
+
+
 def report(
     boots: Mapping[str, StoredBoot] = GOOD,
     feature: Feature = FEATURE,
     part: tuple[str, ...] = (),
-    **params: object,
+    proofs: tuple[str, ...] = (),
 ) -> ProofReport:
-    """Report on ``boots`` of ``part`` of the variants, or of all."""
-    known = {
-        name: described
-        for name, described in feature.all_variants.items()
-        if name in (part or (*boots, *feature.variants))
-    }
-    plan = RunPlan(
-        kind=Kind.PROVE,
-        feature=feature.name,
-        arch="x86_64",
-        machine="tcg",
-        baseline=feature.baseline,
-        control=feature.control,
-        slots=tuple(Slot(variant=name, repeat=0) for name in known),
-        titles={name: described.title for name, described in known.items()},
-        command="temper prove kstack",
-        params={
-            "title": feature.title,
-            "in_force": {name: each.in_force for name, each in known.items()},
-            **params,
-        },
-        temper_version="0.1.0",
-    )
-    run = StoredRun(id=3, plan=plan, started=STARTED, boots=list(boots.values()))
-    return proof_report(run, feature)
+    return proof_report(stored(boots, feature, part, proofs))
 
 
 def test_proven_when_the_control_falls_and_the_hardened_holds() -> None:
@@ -388,7 +394,7 @@ def some(boots: Mapping[str, StoredBoot], *names: str) -> dict[str, StoredBoot]:
 def test_a_part_says_what_it_left_out_and_proves_what_it_tried() -> None:
     feature, boots = two_proofs(old=split(B, V)), three_boots()
     part = ("off", "old")
-    found = report(some(boots, *part), feature, part, proofs=["prediction"])
+    found = report(some(boots, *part), feature, part, proofs=("prediction",))
     # The feature's hardened variant is not in it; this one is expected to hold.
     assert found.hardened == ["old"]
     assert found.proven
@@ -402,9 +408,9 @@ def test_a_part_says_what_it_left_out_and_proves_what_it_tried() -> None:
 def test_a_part_that_does_not_hold_is_not_proven() -> None:
     feature, part = two_proofs(old=split(B, V)), ("off", "old")
     boots = some(GOOD, "off") | dict([boot("old", records(CONSTANT, on=True))])
-    assert not report(boots, feature, part, proofs=["prediction"]).proven
+    assert not report(boots, feature, part, proofs=("prediction",)).proven
     wrong = some(GOOD, "off") | dict([boot("old", records(RANDOM, on=False))])
-    assert not report(wrong, feature, part, proofs=["prediction"]).proven
+    assert not report(wrong, feature, part, proofs=("prediction",)).proven
 
 
 def test_a_part_without_what_must_hold_proves_nothing() -> None:
@@ -420,7 +426,7 @@ def test_a_part_whose_attack_cannot_land_proves_nothing() -> None:
     """By the one proof that is tried the control is not expected to fall."""
     boots = three_boots(off=second_attack([], status=77))
     feature = two_proofs(off=split(V, U), old=split(B, V))
-    found = report(boots, feature, proofs=["longer"])
+    found = report(boots, feature, proofs=("longer",))
     assert found.outcomes["off"] is U
     assert found.outcomes["stock"] is B
     assert found.as_expected
@@ -430,6 +436,18 @@ def test_a_part_whose_attack_cannot_land_proves_nothing() -> None:
 def test_a_run_that_names_no_proofs_was_by_all_of_its_architecture() -> None:
     found = report(three_boots(), two_proofs(old=split(B, V)))
     assert (found.variants_left_out, found.proofs_left_out) == ([], [])
+
+
+def test_a_stored_run_is_judged_by_its_own_plan_alone() -> None:
+    """It says all that its verdict depends on: no feature.toml is read again."""
+    run = stored(three_boots(), two_proofs(old=split(B, V)))
+    again = StoredRun.model_validate_json(run.model_dump_json())
+    assert proof_report(again) == proof_report(run)
+    plan = run.plan
+    assert plan.proofs["longer"].line == "attack 30000"
+    assert plan.proofs["longer"].params == LONGER.params
+    assert plan.variants["old"].expect == split(B, V)
+    assert (plan.control, plan.hardened) == ("off", ("stock",))
 
 
 def test_an_attack_needs_no_baseline() -> None:

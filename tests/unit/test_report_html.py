@@ -12,7 +12,7 @@ from samples import (
     proof_report_of_writes,
 )
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.report.html import render_html
 from temper.report.models import PriceReport
 from temper.report.price import price_report
@@ -123,7 +123,7 @@ def test_of_many_proofs_what_was_not_expected_is_told_first() -> None:
 
 
 def test_the_model_of_a_switch_stands_in_a_frame_with_its_source() -> None:
-    page = render_html(price_report(price_run(), SWITCH), None)
+    page = render_html(price_report(price_run(switch=SWITCH)), None)
     before, _, model = page.partition('<div class="model">')
     assert "Level switches per operation" in before
     assert "A stated model, not measured: cycles for the level switches" in model

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_price_has_the_promised_keys() -> None:
     found = json.loads(to_json(price_report(price_run())))
     assert {"feature", "baseline", "machine", "exact", "rows", "in_force"} <= set(found)
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert found["exact"] is True
     assert found["rows"][6] == {
         "workload": "syscall/getppid",
@@ -39,7 +39,7 @@ def test_prove_has_the_promised_keys() -> None:
 
 
 def test_a_report_survives_the_way_through_json() -> None:
-    price, proof = price_report(price_run(), SWITCH), proof_report_of_writes()
+    price, proof = price_report(price_run(switch=SWITCH)), proof_report_of_writes()
     assert PriceReport.model_validate_json(to_json(price)) == price
     assert ProofReport.model_validate_json(to_json(proof)) == proof
 

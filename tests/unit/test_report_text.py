@@ -20,7 +20,7 @@ from samples import (
     proof_report_of_writes,
 )
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.report import attacks, words
 from temper.report.attacks import attack_lines
 from temper.report.markdown import render_markdown
@@ -80,7 +80,7 @@ PRICES: dict[str, Callable[[], PriceReport]] = {
     "four": lambda: price_report(price_run(FOUR)),
     "refused": refused_run,
     "inexact": inexact_run,
-    "switches": lambda: price_report(price_run(FOUR), SWITCH),
+    "switches": lambda: price_report(price_run(FOUR, switch=SWITCH)),
 }
 PROOFS: dict[str, Callable[[], ProofReport]] = {
     "proven": proof_report,
@@ -130,7 +130,7 @@ def test_proof_is_printed_as_agreed(name: str) -> None:
     "variants", [("off", "stock"), FOUR, ("off", "sabotage-three-bits", *FOUR[2:])]
 )
 def test_no_line_is_wider_than_78(variants: tuple[str, ...], scale: int) -> None:
-    price = price_report(price_run(variants, scale=scale), SWITCH)
+    price = price_report(price_run(variants, scale=scale, switch=SWITCH))
     for proof in (
         proof_report(expected=SABOTAGES),
         proof_report_of_many(),
@@ -141,7 +141,7 @@ def test_no_line_is_wider_than_78(variants: tuple[str, ...], scale: int) -> None
 
 
 def test_no_line_is_wider_than_78_whatever_things_are_called() -> None:
-    run = price_run(("off", "sabotage-three-bits"), scale=123_456_789)
+    run = price_run(("off", "sabotage-three-bits"), scale=123_456_789, switch=SWITCH)
     text = run.model_dump_json()
     for name, longer in (
         ('"off"', '"vmlinuz-6.12.43+deb13-cloud-amd64-signed"'),
@@ -150,7 +150,7 @@ def test_no_line_is_wider_than_78_whatever_things_are_called() -> None:
         ("3f9c2b7d1e6a", "3f9c2b7d1e6a" * 12),
     ):
         text = text.replace(name, longer)
-    price = price_report(type(run).model_validate_json(text), SWITCH)
+    price = price_report(type(run).model_validate_json(text))
     assert price.rows
     assert price.switches
     for text in (render_markdown(price, None), terminal(price, None, 200)):
@@ -400,11 +400,11 @@ def test_what_a_switch_takes_stands_apart_from_what_was_measured() -> None:
 
 def test_tables_of_switches_fit_a_mail_however_large_they_are() -> None:
     switch = SWITCH.model_copy(update={"cycles": (123_456, 987_654_321.5)})
-    run = price_run((*FOUR, "sabotage-three-bits"))
+    run = price_run((*FOUR, "sabotage-three-bits"), switch=switch)
     text = run.model_dump_json()
     longer = "micromm/munmap-virt-ranges-of-huge-pages"
     text = text.replace("syscall/getppid", longer)
-    report = price_report(type(run).model_validate_json(text), switch)
+    report = price_report(type(run).model_validate_json(text))
     grids = [*switch_grids(report), *model_grids(report)]
     assert len(model_grids(report)) > 1
     assert max(grid.width for grid in grids) <= 78

@@ -16,7 +16,8 @@ from sqlalchemy import Engine, event
 
 from store_behaviours import fill, make_boot, make_plan, raw_files
 from temper.errors import StoreError
-from temper.run.facts import Slot, StoredBoot
+from temper.record.boot import StoredBoot
+from temper.record.plan import Slot
 from temper.store import Store
 
 PAGE = 4096

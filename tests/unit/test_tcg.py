@@ -18,7 +18,7 @@ from temper.machine import BootRequest, BootResult, StoppedError, Tcg, Watcher
 from temper.machine.plugin import api_level
 from temper.machine.tcg import Limits, qemu_version
 from temper.progress import Quiet
-from temper.run.wire import Classes, End
+from temper.record.wire import Classes, End
 
 X86_64, ARM64 = arch_named("x86_64"), arch_named("arm64")
 QEMU = "qemu-system-x86_64"
@@ -168,12 +168,15 @@ def test_odd_folder_names_are_no_options(host: Host) -> None:
 def test_facts_say_how_it_is_run(host: Host) -> None:
     host.qemu(WHOLE)
     exact, free = host.tcg().facts(host.request(True)), host.tcg().facts(host.request())
-    assert exact.qemu_version == "9.9.9 (Debian)"
+    assert exact.version == "QEMU 9.9.9 (Debian)"
     assert (exact.unit, free.unit) == ("instructions", "cycles")
-    assert (exact.plugin, free.plugin) == ("API level 1", "")
-    assert "-icount shift=0,sleep=off" in exact.qemu_command
-    assert "-icount" not in free.qemu_command
-    assert "-accel tcg,thread=single" in free.qemu_command
+    assert (exact.details.get("plugin"), free.details.get("plugin")) == (
+        "API level 1",
+        None,
+    )
+    assert "-icount shift=0,sleep=off" in exact.details["command"]
+    assert "-icount" not in free.details["command"]
+    assert "-accel tcg,thread=single" in free.details["command"]
     assert exact.cmdline.endswith(" quiet")
 
 
@@ -421,17 +424,17 @@ def test_several_cpus_run_in_turn(host: Host) -> None:
     for exact in (False, True):
         facts = host.tcg().facts(host.request(exact=exact, cpus=2))
         assert facts.cpus == 2
-        assert facts.qemu_command.count("-accel ") == 1
-        assert "-accel tcg,thread=single" in facts.qemu_command
-        assert "-smp 2" in facts.qemu_command
+        assert facts.details["command"].count("-accel ") == 1
+        assert "-accel tcg,thread=single" in facts.details["command"]
+        assert "-smp 2" in facts.details["command"]
 
 
 def test_a_boot_has_the_memory_it_asks_for(host: Host) -> None:
     host.qemu("")
     usual = host.request()
-    assert "-m 256M" in host.tcg().facts(usual).qemu_command
+    assert "-m 256M" in host.tcg().facts(usual).details["command"]
     more = replace(usual, memory="512M")
-    assert "-m 512M" in host.tcg().facts(more).qemu_command
+    assert "-m 512M" in host.tcg().facts(more).details["command"]
 
 
 def test_each_architecture_has_a_channel_of_its_own(host: Host) -> None:
@@ -443,5 +446,5 @@ def test_each_architecture_has_a_channel_of_its_own(host: Host) -> None:
         facts = Tcg(arch, Cache(host.root), Quiet()).facts(host.request())
         assert f"console={console}" in facts.cmdline
         assert arch.channel != f"/dev/{console}"
-        assert facts.qemu_command.endswith(channel)
+        assert facts.details["command"].endswith(channel)
         assert (facts.unit, facts.clock) == (arch.free_unit, arch.free_clock)

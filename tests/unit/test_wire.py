@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from temper.run.wire import Boot, End, Histogram, WireError, parse_line, parse_record
+from temper.record.wire import Boot, End, Histogram, WireError, parse_line, parse_record
 
 BOOT = (
     '{"n":0,"type":"boot","protocol":1,"release":"6.12.117","clocksource":"tsc",'

@@ -21,8 +21,8 @@ from temper.exits import exit_with_message  # noqa: E402
 from temper.kernel import Cache, build_module  # noqa: E402
 from temper.machine.tcg import qemu_version  # noqa: E402
 from temper.report.progress import on_stderr  # noqa: E402
-from temper.run.job import build_programs  # noqa: E402
-from temper.run.plans import Workshop  # noqa: E402
+from temper.run.prepare import Workshop  # noqa: E402
+from temper.run.programs import build_programs, programs  # noqa: E402
 
 # The first CPU with keys for the kernel. Machine checks are handled by its name.
 _CPU = "max,vendor=GenuineIntel,family=6,model=143"
@@ -35,7 +35,8 @@ _MACHINES = {
 def _machines(workshop: Workshop) -> dict[str, Machine]:
     kernel = events_kernel(workshop, feature_named("kpkeys"))
     host = (workshop.arch, workshop.cache, workshop.progress)
-    init = build_programs(_FOLDER, {"init": ["init.c"]}, "events", *host)
+    planned = programs(workshop.arch, _FOLDER, {"init": ("init.c",)}, "events")
+    init = build_programs(planned, *host)
     source = _FOLDER / "kpkeys_events.c"
     module = build_module(kernel, source, workshop.cache, workshop.progress)
     return {

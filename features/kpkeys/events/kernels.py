@@ -4,7 +4,7 @@ from debug_kernels import hardened_with
 
 from temper.catalog import Feature
 from temper.kernel import Kernel
-from temper.run.plans import Workshop
+from temper.run.prepare import Workshop
 
 _CONFIG = (
     # The events.

@@ -11,7 +11,7 @@ from findings import bad_lines
 from guest import Guest, GuestError
 
 from temper.arch import Arch
-from temper.run.job import pack
+from temper.run.initramfs import pack
 
 CPUS = 2
 _MEMORY = "512M"

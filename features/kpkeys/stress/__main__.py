@@ -24,11 +24,12 @@ from temper.kernel import Cache, Kernel, build_module
 from temper.machine import BootRequest, Tcg, Watcher
 from temper.machine.tcg import Limits, qemu_version
 from temper.report.progress import on_stderr
-from temper.run.job import build_programs, pack, target_programs
-from temper.run.plans import Workshop
+from temper.run.initramfs import pack
+from temper.run.prepare import Workshop
+from temper.run.programs import build_programs, programs, target_programs
 
 _FOLDER = Path(__file__).parent
-_SOURCES = ["stress.c", "work_memory.c", "work_system.c"]
+_SOURCES = ("stress.c", "work_memory.c", "work_system.c")
 _MODULES = ("churn", "plug")
 _CPUS = 2
 # The kernel is to see half of it; plug.c gives it more for a while.
@@ -82,13 +83,17 @@ class Stress:
     def _files(self, kernel: Kernel) -> list[Path]:
         shop = self.workshop
         host = (shop.arch, shop.cache, shop.progress)
-        names = {"stress": _SOURCES}
         modules = [
             build_module(kernel, _FOLDER / f"{name}.c", shop.cache, shop.progress)
             for name in _MODULES
         ]
-        init, *_ = target_programs(*host)
-        return [init, *build_programs(_FOLDER, names, "stress", *host), *modules]
+        stress = programs(shop.arch, _FOLDER, {"stress": _SOURCES}, "stress")
+        built = [
+            path
+            for planned in (target_programs(shop.arch), stress)
+            for path in build_programs(planned, *host)
+        ]
+        return [*built, *modules]
 
 
 def _keep_log(cache: Cache, title: str, found: Findings) -> Path:

@@ -2,7 +2,8 @@
 
 from temper.catalog import Feature
 from temper.kernel import Kernel
-from temper.run.plans import Workshop
+from temper.run.planner import Planner
+from temper.run.prepare import Workshop
 
 _COMMON = (
     # The operations need these.
@@ -53,4 +54,6 @@ def hardened_with(
     """Build or find the hardened variant with more ``options`` of Kconfig."""
     hardened = feature.variants[feature.hardened[0]]
     config = (*hardened.config, *options)
-    return workshop.kernel(feature, hardened.model_copy(update={"config": config}))
+    variant = hardened.model_copy(update={"config": config})
+    planner = Planner(workshop.arch, workshop.cache)
+    return workshop.kernel(planner.kernel(feature, variant))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from temper.run.wire import AnyRecord, Exit, Samples
+from temper.record.wire import AnyRecord, Exit, Samples
 
 _BAD = re.compile(
     r"WARNING: |\bBUG\b|Oops|[Kk]ernel panic|unchecked MSR access"

@@ -2,8 +2,8 @@
 
 from temper.kernel.builder import Kernel, KernelSpec, build
 from temper.kernel.cache import Cache
-from temper.kernel.module import build_module
-from temper.kernel.source import Source, find_source, source_tree
+from temper.kernel.module import build_module, module_files
+from temper.kernel.source import Source, find_source, source_at, source_tree
 
 __all__ = [
     "Cache",
@@ -13,5 +13,7 @@ __all__ = [
     "build",
     "build_module",
     "find_source",
+    "module_files",
+    "source_at",
     "source_tree",
 ]

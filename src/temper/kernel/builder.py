@@ -1,8 +1,6 @@
 """Builds a kernel once: from its specification to an entry of the cache."""
 
 import gzip
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from temper.arch import Arch, arch_named
+from temper.digest import file_digest, key_of
 from temper.errors import BuildError
 from temper.kernel.cache import Cache, Entry, Facts
 from temper.kernel.compiler import compiler_version, cross_prefix, need_header
@@ -78,12 +77,12 @@ class KernelSpec:
             "recipe": RECIPE,
             "arch": self.arch.name,
             "source": self.source.digest,
-            "patches": [_sha256(patch.read_bytes()) for patch in self.patches],
+            "patches": [file_digest(patch) for patch in self.patches],
             "options": self.wanted,
             "compiler": compiler_version(self.arch),
             "flags": FLAGS,
         }
-        return _sha256(json.dumps(inputs, sort_keys=True).encode())
+        return key_of(inputs)
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ class _Build:
             "compiler": compiler_version(spec.arch),
             "release": self._read("include/config/kernel.release"),
             "image": Path(spec.arch.image).name,
-            "config_hash": _sha256((self.result / "config").read_bytes()),
+            "config_hash": file_digest(self.result / "config"),
             "steps": steps,
             "seconds": round(time.monotonic() - started, 1),
             "built": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -326,7 +325,3 @@ def _is_elf(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(4) == b"\x7fELF"
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

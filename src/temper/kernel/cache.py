@@ -6,7 +6,6 @@ at all, is checked each time it is used, and made anew when it is damaged.
 """
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from temper.digest import file_digest
 from temper.errors import InfraError
 from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
@@ -304,7 +304,7 @@ def _sizes(folder: Path) -> dict[str, int]:
 def _hashes(folder: Path) -> dict[str, str]:
     files = dict(_files(folder))
     with ThreadPoolExecutor() as pool:
-        return dict(zip(files, pool.map(_sha256, files.values()), strict=True))
+        return dict(zip(files, pool.map(file_digest, files.values()), strict=True))
 
 
 _CHECKS: dict[str, Callable[[Path], dict[str, Any]]] = {
@@ -314,11 +314,6 @@ _CHECKS: dict[str, Callable[[Path], dict[str, Any]]] = {
 """What a manifest says of every file, and who finds it out."""
 
 _FIELDS = {"title", "facts", *_CHECKS}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _size(folder: Path) -> int:

@@ -1,12 +1,11 @@
 """Builds a kernel module of one C file against a kernel of the cache."""
 
-import hashlib
-import json
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from temper.digest import file_digest, key_of
 from temper.errors import BuildError, InputError
 from temper.kernel.builder import FLAGS, Kernel
 from temper.kernel.cache import Cache, Facts
@@ -27,32 +26,37 @@ ccflags-y := -I$(src) -ffile-prefix-map=$(src)/=
 """
 
 
+def module_files(source: Path) -> list[Path]:
+    """Return the C file ``source`` and the headers in its folder, which it may include.
+
+    Raises InputError when it is missing.
+    """
+    if not source.is_file():
+        raise InputError(f"there is no module source {source}")
+    return [source, *sorted(source.parent.glob("*.h"))]
+
+
 def build_module(
     kernel: Kernel,
     source: Path,
     cache: Cache,
     progress: Progress,
-    headers: Sequence[Path] = (),
     beside: Sequence[Path] = (),
 ) -> Path:
     """Return the module built of the C file ``source`` for ``kernel``.
 
-    It can include the ``*.h`` of its own folder and of the folders ``headers``, and
-    the files ``beside``.
-    Raises InputError when ``source`` is missing, BuildError when it does not build.
+    It can include what ``module_files`` returns, and the files ``beside``. Raises
+    InputError when ``source`` is missing, BuildError when it does not build.
     """
-    if not source.is_file():
-        raise InputError(f"there is no module source {source}")
-    folders = (source.parent, *headers)
-    found = (h for folder in folders for h in sorted(folder.glob("*.h")))
-    files = [source, *found, *beside]
-    inputs = {
-        "recipe": RECIPE,
-        "kernel": kernel.key,
-        "files": {file.name: _sha256(file) for file in files},
-        "source": source.name,
-    }
-    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    files = [*module_files(source), *beside]
+    key = key_of(
+        {
+            "recipe": RECIPE,
+            "kernel": kernel.key,
+            "files": {file.name: file_digest(file) for file in files},
+            "source": source.name,
+        }
+    )
 
     def make(result: Path, work: Path) -> Facts:
         with progress.task(f"Building module {source.stem}"):
@@ -90,7 +94,3 @@ def _make(kernel: Kernel, files: Sequence[Path], work: Path) -> Path:
                 f"{done.tail(_LOG_TAIL)}"
             )
     return folder / f"{source.stem}.ko"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from temper.digest import digest, file_digest
 from temper.errors import InfraError, InputError
 from temper.kernel.cache import Cache, Facts
 from temper.process import need_tool, run
@@ -56,16 +57,21 @@ def find_source(given: Path | None, series: str, cache: Cache) -> Source:
     package is not installed.
     """
     path = given or DEBIAN_SOURCES / f"linux-source-{series}.tar.xz"
+    if not given and not path.exists():
+        raise InfraError(
+            f"the source of Linux {series} is not installed ({path} is missing)",
+            f"apt-get install linux-source-{series}",
+        )
+    return source_at(path, cache)
+
+
+def source_at(path: Path, cache: Cache) -> Source:
+    """Return the source at ``path``; raise InputError where there is none."""
     if path.is_dir():
         return _folder_source(path.resolve())
     if path.is_file():
         return _tarball_source(path.resolve(), cache)
-    if given:
-        raise InputError(f"there is no source at {given}")
-    raise InfraError(
-        f"the source of Linux {series} is not installed ({path} is missing)",
-        f"apt-get install linux-source-{series}",
-    )
+    raise InputError(f"there is no source at {path}")
 
 
 def source_tree(source: Source, cache: Cache, progress: Progress) -> Path:
@@ -93,16 +99,14 @@ def _tarball_source(path: Path, cache: Cache) -> Source:
     # Hashing 150 MB takes half a second: once is enough while nothing changed.
     stat = path.stat()
     identity = f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}"
-    name = hashlib.sha256(identity.encode()).hexdigest()
+    name = digest(identity.encode())
     note = cache.root / "digests" / f"{name}.json"
     try:
         known = json.loads(note.read_bytes())
         return Source(path, known["version"], known["digest"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    source = Source(path, _tarball_version(path), f"sha256:{digest}")
+    source = Source(path, _tarball_version(path), f"sha256:{file_digest(path)}")
     note.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as new:
         json.dump(asdict(source), new, default=str)
@@ -195,10 +199,9 @@ def _files_digest(folder: Path) -> str:
         if path.is_symlink():
             total.update(b"link\0%s\0%s\0" % (name, os.fsencode(path.readlink())))
         elif path.is_file():
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").digest()
+            content = bytes.fromhex(file_digest(path))
             executable = b"x" if os.access(path, os.X_OK) else b"-"
-            total.update(b"file\0%s\0%s%s" % (name, executable, digest))
+            total.update(b"file\0%s\0%s%s" % (name, executable, content))
     return f"files:{total.hexdigest()}"
 
 

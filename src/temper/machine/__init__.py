@@ -4,7 +4,6 @@ from temper.machine.base import (
     BootRequest,
     BootResult,
     Machine,
-    MachineFacts,
     StoppedError,
     Watcher,
 )
@@ -14,7 +13,6 @@ __all__ = [
     "BootRequest",
     "BootResult",
     "Machine",
-    "MachineFacts",
     "StoppedError",
     "Tcg",
     "Watcher",

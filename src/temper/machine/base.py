@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from temper.run.wire import AnyRecord
+from temper.record.boot import MachineFacts
+from temper.record.wire import AnyRecord
 
 
 @dataclass(frozen=True)
@@ -25,24 +26,6 @@ class BootRequest:
     cpus: int
     memory: str = ""
     """How much of it, as QEMU's ``-m`` takes it; empty: the machine's own."""
-
-
-@dataclass(frozen=True)
-class MachineFacts:
-    """What a machine will run a request with."""
-
-    clock: str
-    """In words, what the guest's clock is."""
-    unit: str
-    """Of a difference of two readings of that clock."""
-    cpus: int
-    cpu_model: str
-    qemu_version: str
-    qemu_command: str
-    cmdline: str
-    """The whole kernel command line."""
-    plugin: str
-    """API level of the counting plugin; empty: not loaded."""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 """Builds the counting plugin for the QEMU at hand."""
 
-import hashlib
-import json
 import re
 import tempfile
 from functools import cache
 from pathlib import Path
 
 from temper.arch import Arch
+from temper.digest import key_of
 from temper.errors import BuildError, InfraError
 from temper.kernel.cache import Cache, Facts
 from temper.paths import REPOSITORY
@@ -59,16 +58,17 @@ def api_level(qemu: str) -> int:
 def build_plugin(arch: Arch, level: int, cache: Cache, progress: Progress) -> Path:
     """Return the plugin for guests of ``arch``, built for an API level."""
     sources = [SOURCES / "counts.c", SOURCES / f"classes_{arch.name}.c"]
-    inputs = {
-        "files": {
-            path.name: path.read_text(encoding="utf-8")
-            for path in sorted(SOURCES.glob("*.[ch]"))
-        },
-        "arch": arch.name,
-        "level": level,
-        "flags": _FLAGS,
-    }
-    key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    key = key_of(
+        {
+            "files": {
+                path.name: path.read_text(encoding="utf-8")
+                for path in sorted(SOURCES.glob("*.[ch]"))
+            },
+            "arch": arch.name,
+            "level": level,
+            "flags": _FLAGS,
+        }
+    )
 
     def make(result: Path, _work: Path) -> Facts:
         level_flag = f"-DTEMPER_PLUGIN_API={level}"

@@ -18,14 +18,14 @@ from temper.kernel import Cache
 from temper.machine.base import (
     BootRequest,
     BootResult,
-    MachineFacts,
     StoppedError,
     Watcher,
 )
 from temper.machine.plugin import api_level, build_plugin
 from temper.process import PACKAGES, SCRATCH_FULL_HINT, need_tool, run
 from temper.progress import Progress
-from temper.run.wire import (
+from temper.record.boot import MachineFacts
+from temper.record.wire import (
     AnyRecord,
     Classes,
     End,
@@ -103,16 +103,19 @@ class Tcg:
 
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError without QEMU."""
-        level = api_level(self._arch.qemu) if request.exact else None
+        details = {"command": shlex.join(self._command(request, Path()))}
+        if request.exact:
+            details["plugin"] = f"API level {api_level(self._arch.qemu)}"
         return MachineFacts(
+            name=self.name,
+            version=f"QEMU {qemu_version(self._arch.qemu)}",
+            cpu_model=request.cpu or self._arch.cpu,
+            cpus=request.cpus,
+            cmdline=self._cmdline(request),
             clock=_EXACT_CLOCK if request.exact else self._arch.free_clock,
             unit="instructions" if request.exact else self._arch.free_unit,
-            cpus=request.cpus,
-            cpu_model=request.cpu or self._arch.cpu,
-            qemu_version=qemu_version(self._arch.qemu),
-            qemu_command=shlex.join(self._command(request, Path())),
-            cmdline=self._cmdline(request),
-            plugin=f"API level {level}" if level else "",
+            exact=request.exact,
+            details=details,
         )
 
     def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:

@@ -5,8 +5,8 @@ import json
 from temper.report.models import PriceReport, ProofReport
 
 SCHEMAS: dict[str, type[PriceReport | ProofReport]] = {
-    "price.v1.json": PriceReport,
-    "prove.v1.json": ProofReport,
+    "price.v2.json": PriceReport,
+    "prove.v2.json": ProofReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 

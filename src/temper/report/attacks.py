@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.report.models import ProofEvidence, ProofReport
 
 _MOST_REASONS = 3

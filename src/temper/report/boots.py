@@ -4,8 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from temper.errors import StoreError
-from temper.run.facts import BootFacts, StoredBoot, StoredRun
-from temper.run.wire import (
+from temper.record.boot import BootFacts, StoredBoot, StoredRun
+from temper.record.wire import (
     AnyRecord,
     Classes,
     Exit,
@@ -69,8 +69,7 @@ def boot_results(boot: StoredBoot) -> BootResults:
 
 def results_by_variant(run: StoredRun) -> dict[str, list[BootResults]]:
     """Return the boots that ended well, by variant, the baseline first if it is in."""
-    planned = dict.fromkeys(slot.variant for slot in run.plan.slots)
-    names = sorted(planned, key=lambda name: name != run.plan.baseline)
+    names = sorted(run.plan.variants, key=lambda name: name != run.plan.baseline)
     found: dict[str, list[BootResults]] = {name: [] for name in names}
     for boot in sorted(run.boots, key=lambda boot: boot.facts.repeat):
         if boot.facts.status == "ok":

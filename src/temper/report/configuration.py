@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from temper.record.boot import StoredRun
 from temper.report.models import VariantInfo
-from temper.run.facts import StoredRun
 
 _LABELS = {
     "cmdline": "command line",
@@ -11,7 +11,7 @@ _LABELS = {
     "kernel_key": "kernel key",
     "config_hash": "config hash",
     "compiler": "compiler",
-    "qemu_version": "QEMU",
+    "machine_version": "machine",
     "cpu_model": "CPU model",
     "boots": "boots",
 }
@@ -20,26 +20,22 @@ _LABELS = {
 def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
     """Return how each variant of a run was run, by its first boot."""
     infos = {}
-    for variant in dict.fromkeys([run.plan.baseline, *_planned(run)]):
+    for variant in dict.fromkeys([run.plan.baseline, *run.plan.variants]):
         facts = [b.facts for b in run.boots if b.facts.variant == variant]
         if not facts:
             continue
         infos[variant] = VariantInfo(
-            title=run.plan.titles.get(variant, ""),
-            cmdline=facts[0].cmdline,
-            cpu_model=facts[0].cpu_model,
-            kernel_release=facts[0].kernel_release,
-            kernel_key=facts[0].kernel_key,
-            config_hash=facts[0].config_hash,
-            compiler=facts[0].compiler,
-            qemu_version=facts[0].qemu_version,
+            title=run.plan.variants[variant].title,
+            cmdline=facts[0].machine.cmdline,
+            cpu_model=facts[0].machine.cpu_model,
+            machine_version=facts[0].machine.version,
+            kernel_release=facts[0].release,
+            kernel_key=facts[0].kernel.key,
+            config_hash=facts[0].kernel.config_hash,
+            compiler=facts[0].kernel.compiler,
             boots=sum(fact.status == "ok" for fact in facts),
         )
     return infos
-
-
-def _planned(run: StoredRun) -> list[str]:
-    return [slot.variant for slot in run.plan.slots]
 
 
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:

@@ -22,7 +22,7 @@ def exactness(boots: Mapping[str, Sequence[BootResults]]) -> tuple[bool, str]:
 
 def _objection(variant: str, results: Sequence[BootResults]) -> str:
     for boot in results:
-        if not boot.facts.exact:
+        if not boot.facts.machine.exact:
             return f"the clock of {boot.name} did not count instructions"
     if len(results) < ENOUGH_BOOTS:
         return (
@@ -39,9 +39,10 @@ def _objection(variant: str, results: Sequence[BootResults]) -> str:
 
 
 def _difference(one: BootResults, other: BootResults) -> str:
-    for what in ("kernel_key", "cmdline", "qemu_version", "cpu_model"):
-        if getattr(one.facts, what) != getattr(other.facts, what):
-            return f"the {what.replace('_', ' ')} differs"
+    theirs = _conditions(other)
+    for what, ours in _conditions(one).items():
+        if ours != theirs[what]:
+            return f"the {what} differs"
     for workload in one.workloads | other.workloads:
         if not (workload in one.workloads and workload in other.workloads):
             return f"{workload}: it was not measured in both, a difference"
@@ -52,6 +53,17 @@ def _difference(one: BootResults, other: BootResults) -> str:
         if one.classes[workload] != other.classes[workload]:
             return f"{workload}: the class counts differ"
     return ""
+
+
+def _conditions(boot: BootResults) -> dict[str, str]:
+    """Return what two boots must have in common, by its name in a sentence."""
+    machine = boot.facts.machine
+    return {
+        "kernel": boot.facts.kernel.key,
+        "command line": machine.cmdline,
+        "machine": machine.version,
+        "CPU model": machine.cpu_model,
+    }
 
 
 def _histograms(boot: BootResults, workload: str) -> tuple[dict[int, int], ...]:

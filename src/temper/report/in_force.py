@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from temper.record.wire import InForce
 from temper.report.models import InForceSummary
-from temper.run.wire import InForce
 
 
 def summarise_checks(expected: bool, checks: Sequence[InForce]) -> InForceSummary:
@@ -11,7 +11,7 @@ def summarise_checks(expected: bool, checks: Sequence[InForce]) -> InForceSummar
     agreed = sum(check.on is expected for check in checks)
     return InForceSummary(
         expected=expected,
-        found=expected if checks and agreed == len(checks) else not expected,
+        found=(agreed == len(checks)) is expected if checks else None,
         checks=len(checks),
         agreed=agreed,
         how=_evidence(checks),

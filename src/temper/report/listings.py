@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from temper.catalog import Feature, Outcome, Variant
+from temper.catalog import Feature, Variant
 from temper.kernel import Kernel
 from temper.kernel.cache import Item
+from temper.record.outcome import Outcome
 from temper.report.tables import WIDTH
 from temper.store import RunSummary
 
@@ -88,10 +89,16 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
             f"{run.machine} {run.arch}",
             f"{run.boots_done}/{run.boots_planned}",
             run.started.strftime("%Y-%m-%d %H:%M"),
-            "finished" if run.finished else "not finished",
+            _state(run),
         )
     console.print(table)
     console.print("temper report RUN shows one.")
+
+
+def _state(run: RunSummary) -> str:
+    if not run.current:
+        return "of another version"
+    return "finished" if run.finished else "not finished"
 
 
 def kernels_as_data(kernels: Mapping[str, Kernel]) -> dict[str, dict[str, str]]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 
 
 class _Report(BaseModel):
@@ -40,7 +40,7 @@ class VariantInfo(_Report):
     kernel_key: str
     config_hash: str
     compiler: str
-    qemu_version: str
+    machine_version: str
     boots: int
 
 
@@ -136,7 +136,8 @@ class InForceSummary(_Report):
     """What the in-force checks of one variant's boots found."""
 
     expected: bool
-    found: bool
+    found: bool | None
+    """None: nothing was checked."""
     checks: int
     agreed: int
     """Checks that found what was expected; less than ``checks``: no price."""
@@ -147,7 +148,7 @@ class InForceSummary(_Report):
 class PriceReport(_Report):
     """What a feature costs: the answer of ``temper price`` and ``compare``."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     kind: Literal["price", "compare"]
     run: int
     feature: str
@@ -205,7 +206,7 @@ class ProofEvidence(_Report):
 class ProofReport(_Report):
     """Whether a feature holds: the answer of ``temper prove``."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     kind: Literal["prove"] = "prove"
     run: int
     feature: str

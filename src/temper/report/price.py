@@ -7,7 +7,8 @@ from; what cannot be priced is refused, with the reason.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from temper.catalog import Switch
+from temper.record.boot import StoredRun
+from temper.record.plan import Kind
 from temper.report.boots import BootResults, results_by_variant
 from temper.report.configuration import variant_infos
 from temper.report.exactness import exactness
@@ -21,21 +22,17 @@ from temper.report.models import (
 )
 from temper.report.refusals import in_force_summaries, refusals
 from temper.report.switches import switches
-from temper.run.facts import Kind, StoredRun
 from temper.stats.exact import merge, result_classes
 
 
-def price_report(run: StoredRun, switch: Switch | None = None) -> PriceReport:
+def price_report(run: StoredRun) -> PriceReport:
     """Price every variant of a run relative to its baseline.
 
-    Of the plan's ``params`` it reads ``in_force`` (variant -> whether the
-    mitigation must be on; not for compare) and ``title`` (of the feature).
-    ``switch``: the costly register write that the feature states. Raises StoreError
-    where what was stored contradicts itself, InputError for a ``switch`` that is
-    counted as no class.
+    Raises StoreError where what was stored contradicts itself, InputError where the
+    costly register write that the feature states is counted as no class.
     """
     plan, boots = run.plan, results_by_variant(run)
-    in_force = {} if plan.kind is Kind.COMPARE else in_force_summaries(plan, boots)
+    in_force = in_force_summaries(plan, boots)
     refused = refusals(run, boots, in_force)
     priced = {name: kept for name, kept in boots.items() if name not in refused}
     exact, why = exactness(priced) if len(priced) > 1 else (False, "no price")
@@ -48,7 +45,7 @@ def price_report(run: StoredRun, switch: Switch | None = None) -> PriceReport:
         kind="compare" if plan.kind is Kind.COMPARE else "price",
         run=run.id,
         feature=plan.feature,
-        title=str(plan.params.get("title", plan.feature)),
+        title=plan.full_title,
         arch=plan.arch,
         machine=plan.machine,
         baseline=plan.baseline,
@@ -58,7 +55,7 @@ def price_report(run: StoredRun, switch: Switch | None = None) -> PriceReport:
         rows=_rows(plan.baseline, measured, exact),
         ticks=_ticks(measured),
         classes=classes,
-        switches=switches(classes, switch) if switch and classes else None,
+        switches=switches(classes, plan.switch) if plan.switch and classes else None,
         overhead={name: base.overhead(name) for name in base.workloads},
         operations={name: base.operations(name) for name in base.workloads},
         calls={name: base.calls(name) for name in base.workloads},

@@ -1,58 +1,62 @@
 """Whether a feature holds, from the boots of a run and the judges."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from temper.catalog import Feature, Outcome, TargetProgram
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.outcome import Outcome
+from temper.record.plan import RunPlan
+from temper.record.wire import UNSUPPORTED
 from temper.report.boots import results_by_variant
 from temper.report.configuration import variant_infos
 from temper.report.models import InForceSummary, ProofEvidence, ProofReport
 from temper.report.refusals import in_force_summaries
-from temper.run.facts import StoredBoot, StoredRun
-from temper.run.wire import UNSUPPORTED
 from temper.stats.judges import Arrays, judge_named
 
 
-def proof_report(run: StoredRun, feature: Feature) -> ProofReport:
-    """Judge every variant of a run by all proofs of its feature.
+def proof_report(run: StoredRun) -> ProofReport:
+    """Judge every variant of a run by all proofs of its plan.
 
     A feature is proven if every proof finds the control VULNERABLE (where it can
     apply to it) and the hardened variants BLOCKED, and the mitigation was on and off
-    as it had to be in all variants. Of a run of a part of the feature that is asked
-    of the part.
+    as it had to be in all variants. All that decides is in the plan, so a run is
+    judged the same however the feature changes later.
     """
-    plan, here = run.plan, feature.proofs_on(run.plan.arch)
-    part = feature.only(plan.titles, plan.params.get("proofs", here))
-    planned = part.all_variants
+    plan = run.plan
     evidence = {
-        boot.facts.variant: {name: _evidence(boot, part, name) for name in part.proofs}
+        boot.facts.variant: {name: _evidence(boot, plan, name) for name in plan.proofs}
         for boot in run.boots
     }
     in_force = in_force_summaries(plan, results_by_variant(run))
+    sabotages = [name for name in plan.variants if plan.variants[name].sabotage]
     return ProofReport(
         run=run.id,
         feature=plan.feature,
-        title=feature.title,
+        title=plan.full_title,
         arch=plan.arch,
         machine=plan.machine,
-        control=feature.control,
+        control=plan.control,
         outcomes={
             name: _worst(found.outcome for found in proofs.values())
             for name, proofs in evidence.items()
         },
-        hardened=list(part.hardened),
-        proven=_proven(part, evidence)
-        and all(_was_in_force(in_force, name) for name in part.variants),
-        sabotages=[name for name in evidence if name in part.sabotages],
-        variants_left_out=_left_out(feature.variants, part.variants),
-        proofs_left_out=_left_out(here, part.proofs),
-        as_expected=all(_as_expected(evidence, name) for name in planned),
+        hardened=list(plan.hardened),
+        proven=_proven(plan, evidence)
+        and all(
+            _was_in_force(in_force, name)
+            for name in plan.variants
+            if name not in sabotages
+        ),
+        sabotages=[name for name in evidence if name in sabotages],
+        variants_left_out=list(plan.variants_left_out),
+        proofs_left_out=list(plan.proofs_left_out),
+        as_expected=all(_as_expected(evidence, name) for name in plan.variants),
         evidence=evidence,
         in_force=in_force,
         variants=variant_infos(run),
-        proofs={name: proof.title for name, proof in part.proofs.items()},
+        proofs={name: proof.title for name, proof in plan.proofs.items()},
         command=plan.command,
     )
 
@@ -60,22 +64,18 @@ def proof_report(run: StoredRun, feature: Feature) -> ProofReport:
 _AllEvidence = Mapping[str, Mapping[str, ProofEvidence]]
 
 
-def _proven(part: Feature, evidence: _AllEvidence) -> bool:
+def _proven(plan: RunPlan, evidence: _AllEvidence) -> bool:
     """Return whether something has to hold, and held against what does land."""
     lands = any(
         found.outcome is Outcome.VULNERABLE
-        for found in evidence.get(part.control, {}).values()
+        for found in evidence.get(plan.control, {}).values()
     )
-    decisive = (part.control, *part.hardened)
+    decisive = (plan.control, *plan.hardened)
     return (
-        bool(part.hardened)
+        bool(plan.hardened)
         and lands
         and all(_as_expected(evidence, name) for name in decisive)
     )
-
-
-def _left_out(known: Iterable[str], kept: Collection[str]) -> list[str]:
-    return [name for name in known if name not in kept]
 
 
 def _as_expected(evidence: _AllEvidence, variant: str) -> bool:
@@ -95,19 +95,20 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
     return next(outcome for outcome in order if outcome in found)
 
 
-def _evidence(boot: StoredBoot, part: Feature, name: str) -> ProofEvidence:
-    proof = part.proofs[name]
-    expected = part.all_variants[boot.facts.variant].expected(name)
-    why = _cannot_judge(boot, (*part.definitions, proof))
+def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
+    proof = plan.proofs[name]
+    expected = plan.variants[boot.facts.variant].expect.get(name)
+    clock = boot.facts.machine.clock
+    why = _cannot_judge(boot, (*plan.definitions, proof.line))
     if why:
         return ProofEvidence(
             outcome=Outcome.UNSUPPORTED,
             expected=expected,
             reasons=[why],
             figures={},
-            clock=boot.facts.clock,
+            clock=clock,
         )
-    attack = _records(boot, proof)
+    attack = _records(boot, proof.line)
     verdict = judge_named(proof.judge)(
         _arrays(attack, "samples"),
         # What the kernel defines holds for all its programs; each may say it.
@@ -119,29 +120,29 @@ def _evidence(boot: StoredBoot, part: Feature, name: str) -> ProofEvidence:
         expected=expected,
         reasons=verdict.reasons,
         figures=verdict.figures,
-        clock=boot.facts.clock,
+        clock=clock,
         bins=verdict.bins,
         pairs=verdict.pairs,
     )
 
 
-def _cannot_judge(boot: StoredBoot, needed: Iterable[TargetProgram]) -> str:
+def _cannot_judge(boot: StoredBoot, needed: Iterable[str]) -> str:
     if boot.facts.status != "ok":
         return f"the kernel failed: {boot.facts.error}"
-    for record in (record for program in needed for record in _records(boot, program)):
+    for record in (record for line in needed for record in _records(boot, line)):
         if record["type"] == "exit" and record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"
     return ""
 
 
-def _records(boot: StoredBoot, program: TargetProgram) -> list[dict[str, Any]]:
-    """Return what a run of ``program`` brought back, its exit and all."""
+def _records(boot: StoredBoot, line: str) -> list[dict[str, Any]]:
+    """Return what a program, run by ``line``, brought back, its exit and all."""
     found: list[dict[str, Any]] = []
     running = ""
     for record in boot.records:
         if record["type"] == "start":
             running = record["program"]
-        elif running == program.line:
+        elif running == line:
             found.append(record)
         if record["type"] == "exit":
             running = ""

@@ -2,32 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-from temper.errors import StoreError
+from temper.record.boot import StoredRun
+from temper.record.plan import RunPlan
 from temper.report.boots import BootResults
 from temper.report.in_force import objection, summarise_checks
 from temper.report.models import InForceSummary
-from temper.run.facts import RunPlan, StoredRun
 
 
 def in_force_summaries(
     plan: RunPlan, boots: Mapping[str, Sequence[BootResults]]
 ) -> dict[str, InForceSummary]:
-    """Sum up the checks of each variant against what the plan expects.
-
-    Reads ``in_force`` of the plan's ``params``; raises StoreError without it.
-    """
-    expected = plan.params.get("in_force", {})
-    missing = [variant for variant in boots if variant not in expected]
-    if missing:
-        raise StoreError(
-            f"the run does not say whether {', '.join(missing)} must be in force",
-            "measure again with this version of temper",
-        )
+    """Sum up the checks of each variant that has any, against what the plan expects."""
     return {
         variant: summarise_checks(
-            expected[variant], [check for boot in kept for check in boot.checks]
+            expected, [check for boot in kept for check in boot.checks]
         )
         for variant, kept in boots.items()
+        if (expected := plan.variants[variant].in_force) is not None
     }
 
 
@@ -92,7 +83,7 @@ def _not_comparable(
     """Instruction counts depend on the CPU that a QEMU version offers."""
     if not baseline:
         return ""
-    ours, theirs = boots[0].facts.qemu_version, baseline[0].facts.qemu_version
+    ours, theirs = boots[0].facts.machine.version, baseline[0].facts.machine.version
     if ours == theirs:
         return ""
-    return f"it ran on QEMU {ours}, the baseline on {theirs}: counts do not compare"
+    return f"it ran on {ours}, the baseline on {theirs}: counts do not compare"

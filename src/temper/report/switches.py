@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from temper.catalog import Switch
 from temper.errors import InputError
+from temper.record.plan import Switch
 from temper.report.models import ClassRow, Switches, SwitchRow
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.report import words
 from temper.report.attacks import clock_lines, sections
 from temper.report.models import Mark, PriceReport, ProofReport

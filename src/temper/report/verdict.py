@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 from temper.report.attacks import Surprise, some, surprises
 from temper.report.in_force import objection
 from temper.report.models import ProofEvidence, ProofReport

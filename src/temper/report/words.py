@@ -79,10 +79,9 @@ def table_title(report: PriceReport, without_ticks: bool) -> str:
 def configuration_line(report: PriceReport | ProofReport) -> str:
     """Name in a line what every variant ran on."""
     shared = shared_settings(report.variants)
+    forms = {"Linux": "Linux {}", "machine": "{}", "CPU model": "CPU model {}"}
     named = [
-        f"{label} {shared[label]}"
-        for label in ("Linux", "QEMU", "CPU model")
-        if label in shared
+        form.format(shared[label]) for label, form in forms.items() if label in shared
     ]
     return ", ".join([report.arch, f"machine {report.machine}", *named])
 

@@ -10,16 +10,18 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 
+from temper.digest import file_digest
 from temper.errors import BootError, InfraError
 from temper.machine import BootRequest, Machine, StoppedError, Watcher
 from temper.process import SCRATCH_FULL_HINT
 from temper.progress import Progress, Task
-from temper.run.facts import BootFacts, RunPlan, Slot, StoredBoot
-from temper.run.job import pack
-from temper.run.wire import UNSUPPORTED, AnyRecord, Boot, Exit
+from temper.record.boot import BootFacts, StoredBoot
+from temper.record.plan import RunPlan, Slot
+from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
+from temper.run.initramfs import pack
+from temper.run.prepare import Setup
 from temper.store import Store
 
 _NOT_STARTED = 127
@@ -28,38 +30,13 @@ _OF_KERNEL = re.compile(r"\[ *\d+\.\d+\] ")
 
 
 @dataclass(frozen=True)
-class Setup:
-    """All that the boots of one variant have in common."""
-
-    image: Path
-    kernel_key: str
-    config_hash: str
-    compiler: str
-    cmdline: str
-    cpu: str
-    exact: bool
-    cpus: int
-    job: tuple[str, ...]
-    """Lines of the job, without those the machine decides."""
-    files: tuple[Path, ...]
-    """What goes into the initramfs beside the job."""
-    host_files: tuple[Path, ...] = ()
-    """What goes there under the path it has on this host."""
-
-    @property
-    def programs(self) -> int:
-        """How many programs the job runs."""
-        return sum(line.startswith("run ") for line in self.job)
-
-
-@dataclass(frozen=True)
 class Campaign:
     """The boots of one run."""
 
     run: int
     plan: RunPlan
-    setups: dict[str, Setup]
-    """variant -> how it is booted."""
+    setups: Mapping[str, Setup]
+    """variant -> what it is booted with."""
     machine: Machine
     store: Store
     progress: Progress
@@ -72,7 +49,7 @@ class Campaign:
         """
         self.machine.prepare()
         slots = self.store.missing(self.run)
-        total = sum(self.setups[slot.variant].programs for slot in slots)
+        total = self.plan.work.program_count * len(slots)
         with self.progress.task(title, total) as task:
             self._boot(slots, _Gauge(task, slots))
         self.store.finish(self.run)
@@ -107,10 +84,9 @@ class Campaign:
     ) -> StoredBoot:
         if stop.is_set():
             raise StoppedError
-        setup = self.setups[slot.variant]
         watcher = Watcher(stop, lambda done: gauge.show(slot, done))
         with _work_folder() as work:
-            request = self._request(setup, work)
+            request = self._request(slot.variant, work)
             begun = datetime.now(UTC)
             records: list[AnyRecord] = []
             error = console = ""
@@ -120,54 +96,43 @@ class Campaign:
                 _check_exits(records, console)
             except BootError as failure:
                 error, console = failure.message, console or failure.console
-            facts = self._facts(slot, setup, request, begun, records, error)
-        gauge.show(slot, setup.programs)
+            facts = self._facts(slot, request, begun, records, error)
+        gauge.show(slot, self.plan.work.program_count)
         dumped = [record.model_dump(mode="json") for record in records]
         return StoredBoot(facts=facts, records=dumped, console=console)
 
-    def _request(self, setup: Setup, work: Path) -> BootRequest:
+    def _request(self, variant: str, work: Path) -> BootRequest:
+        planned, setup = self.plan.variants[variant], self.setups[variant]
         request = BootRequest(
             image=setup.image,
             initramfs=work / "initramfs",
-            cmdline=setup.cmdline,
-            cpu=setup.cpu,
-            exact=setup.exact,
-            cpus=setup.cpus,
+            cmdline=planned.cmdline,
+            cpu=planned.cpu,
+            exact=self.plan.work.exact,
+            cpus=self.plan.work.cpus,
         )
         unit = self.machine.facts(request).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
-        pack([*head, *setup.job], list(setup.files), work, setup.host_files)
+        job = [*head, *self.plan.work.job]
+        pack(job, list(setup.files), work, setup.host_files)
         return request
 
     def _facts(
         self,
         slot: Slot,
-        setup: Setup,
         request: BootRequest,
         begun: datetime,
         records: list[AnyRecord],
         error: str,
     ) -> BootFacts:
-        facts = self.machine.facts(request)
         first = records[0] if records else None
         return BootFacts(
             variant=slot.variant,
             repeat=slot.repeat,
-            machine=self.machine.name,
-            arch=self.plan.arch,
-            exact=setup.exact,
-            clock=facts.clock,
-            cpus=facts.cpus,
-            cpu_model=facts.cpu_model,
-            qemu_version=facts.qemu_version,
-            qemu_command=facts.qemu_command,
-            plugin=facts.plugin,
-            kernel_key=setup.kernel_key,
-            kernel_release=first.release if isinstance(first, Boot) else "",
-            config_hash=setup.config_hash,
-            compiler=setup.compiler,
-            cmdline=facts.cmdline,
-            initramfs_hash=sha256(request.initramfs.read_bytes()).hexdigest(),
+            machine=self.machine.facts(request),
+            kernel=self.setups[slot.variant].kernel,
+            release=first.release if isinstance(first, Boot) else "",
+            initramfs_hash=file_digest(request.initramfs),
             status="boot_error" if error else "ok",
             error=error,
             started=begun,

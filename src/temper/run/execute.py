@@ -3,29 +3,30 @@
 from temper.errors import InfraError, InputError, InterruptError
 from temper.machine import Machine
 from temper.progress import Progress
+from temper.record.boot import StoredRun
+from temper.record.plan import RunPlan
 from temper.run.campaign import Campaign
-from temper.run.facts import RunPlan, StoredRun
-from temper.run.plans import Planned
+from temper.run.prepare import Prepared
 from temper.store import Store
 
 
 def execute(
-    planned: Planned,
+    prepared: Prepared,
     machine: Machine,
     store: Store,
     progress: Progress,
     resume: int | None = None,
 ) -> StoredRun:
-    """Boot all of a plan's slots and return the run; ``resume`` names a begun one.
+    """Boot all slots of a plan and return the run; ``resume`` names a begun one.
 
     Raises InputError when the run to resume was begun with something else,
     InfraError and InterruptError with the command to go on with.
     """
-    plan = planned.plan
+    plan = prepared.plan
     run = store.create_run(plan) if resume is None else resume
     if resume is not None:
         _check_same(store.plan(run), plan, run)
-    campaign = Campaign(run, plan, planned.setups, machine, store, progress)
+    campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
     title = f"Booting {plan.feature} for run {run}"
     try:
         campaign.boot_all(title)

@@ -5,7 +5,6 @@ database is rebuilt from these files.
 """
 
 import gzip
-import hashlib
 import json
 import os
 import zlib
@@ -16,8 +15,10 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from temper.digest import digest
 from temper.errors import StoreError
-from temper.run.facts import BootFacts, RunPlan, Slot, StoredBoot
+from temper.record.boot import BootFacts, StoredBoot
+from temper.record.plan import FORMAT, RunPlan, Slot
 
 _SUFFIX = ".jsonl.gz"
 
@@ -40,7 +41,7 @@ class BootHead(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    format: Literal[1] = 1
+    format: Literal[2] = FORMAT
     run: RunHead
     facts: BootFacts
 
@@ -76,7 +77,7 @@ def write_boot(path: Path, run: RunHead, boot: StoredBoot) -> str:
     _write_durably(_console_path(path), boot.console.encode(errors="replace"))
     _write_durably(path, content)
     _sync_folder(path.parent.parent)
-    return _digest(content)
+    return digest(content)
 
 
 def _write_durably(path: Path, content: bytes) -> None:
@@ -104,7 +105,7 @@ def _sync_folder(folder: Path) -> None:
 def is_intact(path: Path, sha256: str) -> bool:
     """Return whether a boot's files are there, the raw one as it was written."""
     try:
-        return _digest(path.read_bytes()) == sha256 and _console_path(path).exists()
+        return digest(path.read_bytes()) == sha256 and _console_path(path).exists()
     except FileNotFoundError:
         return False
 
@@ -132,12 +133,14 @@ def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
         # pydantic's own JSON parser refuses the halves of surrogate pairs that
         # stand for undecodable bytes, as in a command line.
         first, *records = map(json.loads, gzip.decompress(content).splitlines())
+        _check_format(path, first)
         head = BootHead.model_validate(first)
     except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
         why = "its head is wrong" if isinstance(error, ValidationError) else error
         raise StoreError(f"the raw file {path} is damaged: {why}") from error
-    return head, records, _digest(content)
+    return head, records, digest(content)
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _check_format(path: Path, head: object) -> None:
+    if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
+        raise StoreError(f"the raw file {path} is of another version of Temper")

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, insert
 
 from temper.errors import StoreError
 from temper.progress import Progress
-from temper.run.facts import BootFacts, Slot
+from temper.record.boot import BootFacts
+from temper.record.plan import Slot
 from temper.store.rawfile import RunHead, raw_paths, read_raw
 from temper.store.rows import boot_row, run_row
 from temper.store.schema import boots, runs

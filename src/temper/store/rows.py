@@ -7,8 +7,22 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import RowMapping
 
-from temper.run.facts import BootFacts, RunPlan
+from temper.errors import StoreError
+from temper.record.boot import BootFacts
+from temper.record.plan import FORMAT, RunPlan, Slot
 from temper.store.rawfile import RunHead
+
+
+class PlanHead(BaseModel):
+    """What can be read of a plan, whichever version of Temper stored it."""
+
+    machine: str
+    arch: str
+    setting: str = ""
+    slots: list[Slot]
+    command: str
+    format: int = 1
+    """The first one did not say."""
 
 
 def timestamp(time: datetime) -> str:
@@ -49,9 +63,25 @@ def boot_row(run: int, facts: BootFacts, sha256: str) -> dict[str, Any]:
 def stored_plan(row: RowMapping) -> RunPlan:
     """Read a run's plan back.
 
+    Raises StoreError for a plan of another version of Temper, JSONDecodeError or
+    ValidationError for one that is damaged.
+    """
+    head = plan_head(row)
+    if head.format != FORMAT:
+        raise StoreError(
+            f"run {row['id']} was stored by another version of Temper, in a form that "
+            "this one cannot judge",
+            f"measure again: {head.command}",
+        )
+    return RunPlan.model_validate(json.loads(row["plan"]))
+
+
+def plan_head(row: RowMapping) -> PlanHead:
+    """Read what the plans of all versions have.
+
     Raises JSONDecodeError or ValidationError if it is damaged.
     """
-    return RunPlan.model_validate(json.loads(row["plan"]))
+    return PlanHead.model_validate(json.loads(row["plan"]))
 
 
 def run_head(row: RowMapping, store: str) -> RunHead:

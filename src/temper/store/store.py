@@ -25,7 +25,8 @@ from sqlalchemy import (
 from temper import paths
 from temper.errors import InputError, StoreError
 from temper.progress import Progress, Quiet
-from temper.run.facts import Kind, RunPlan, Slot, StoredBoot, StoredRun
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.plan import FORMAT, Kind, RunPlan, Slot
 from temper.store.database import (
     BUSY_SECONDS,
     connect,
@@ -42,7 +43,7 @@ from temper.store.rawfile import (
     write_boot,
 )
 from temper.store.rescue import rebuild, set_aside
-from temper.store.rows import boot_row, run_head, run_row, stored_plan, timestamp
+from temper.store.rows import boot_row, plan_head, run_head, run_row, timestamp
 from temper.store.schema import boots, prepare, runs
 
 
@@ -56,11 +57,14 @@ class RunSummary(BaseModel):
     feature: str
     machine: str
     arch: str
+    setting: str
     started: datetime
     finished: datetime | None
     """None: interrupted or still going."""
     boots_done: int
     boots_planned: int
+    current: bool
+    """False: stored by another version of Temper, so that it cannot be judged."""
 
 
 class Store:
@@ -220,20 +224,9 @@ class Store:
             rows = conn.execute(select(runs, done).order_by(runs.c.id.desc()))
             return [_summary(row) for row in rows.mappings()]
 
-    def latest(
-        self,
-        kind: Kind | None = None,
-        feature: str | None = None,
-        finished: bool | None = None,
-    ) -> int | None:
-        """Return the number of the newest run that is so; None if none is."""
-        newest = select(func.max(runs.c.id))
-        if kind is not None:
-            newest = newest.where(runs.c.kind == kind.value)
-        if feature is not None:
-            newest = newest.where(runs.c.feature == feature)
-        if finished is not None:
-            newest = newest.where(runs.c.finished.is_not(None) == finished)
+    def latest(self) -> int | None:
+        """Return the number of the newest finished run; None if there is none."""
+        newest = select(func.max(runs.c.id)).where(runs.c.finished.is_not(None))
         with self._transaction() as conn:
             number: int | None = conn.scalar(newest)
         return number
@@ -301,12 +294,14 @@ def _saved(conn: Connection, run: int) -> dict[Slot, str]:
 
 
 def _summary(row: RowMapping) -> RunSummary:
-    plan = stored_plan(row)
+    plan = plan_head(row)
     return RunSummary.model_validate(
         {
             **row,
             "machine": plan.machine,
             "arch": plan.arch,
+            "setting": plan.setting,
             "boots_planned": len(plan.slots),
+            "current": plan.format == FORMAT,
         }
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.catalog import Outcome
+from temper.record.outcome import Outcome
 
 Ints = NDArray[np.int64]
 Arrays = Mapping[str, Ints]

@@ -1,0 +1,25 @@
+"""Names for contents: SHA-256, in hexadecimal."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of ``data``."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's content; raise OSError if it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def key_of(inputs: Mapping[str, object]) -> str:
+    """Return the key of what is made from ``inputs``, which JSON must be able to hold.
+
+    The same inputs give the same key on any host, in whatever order they come.
+    """
+    return digest(json.dumps(inputs, sort_keys=True).encode())

@@ -1,0 +1,53 @@
+"""Packs what a target is to do, so that a kernel can boot into it."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from temper.errors import InfraError
+from temper.process import SCRATCH_FULL_HINT, run
+
+_TIMEOUT = 120.0
+
+
+def pack(
+    job: list[str], files: list[Path], work: Path, host_files: Sequence[Path] = ()
+) -> Path:
+    """Make an initramfs of ``files`` and the lines of a job, in ``work``.
+
+    The ``host_files`` keep the path they have here. The same contents give the same
+    bytes.
+    """
+    root = work / "root"
+    root.mkdir()
+    for path in files:
+        _put(path, root / path.name)
+    for path in host_files:
+        _put(path, root / path.relative_to("/"))
+    (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
+    (root / "job").chmod(0o644)
+    # Folders come before what is in them.
+    packed = sorted(root.rglob("*"))
+    names = [str(path.relative_to(root)) for path in packed]
+    for path in (*packed, root):
+        os.utime(path, (0, 0))
+    archive = work / "initramfs"
+    listing = work / "listing"
+    listing.write_text("".join(f"{name}\n" for name in names))
+    options = ("-o", "-H", "newc", "--reproducible", "-R", "0:0")
+    command: tuple[str | Path, ...] = ("cpio", *options, "-F", archive)
+    with listing.open("rb") as stdin:
+        done = run(command, root, _TIMEOUT, stdin=stdin, full_hint=SCRATCH_FULL_HINT)
+    if done.status:
+        raise InfraError(f"cpio failed with status {done.status}: {done.tail(1)}")
+    return archive
+
+
+def _put(path: Path, place: Path) -> None:
+    for folder in reversed(place.parents):
+        if not folder.exists():
+            folder.mkdir()
+            folder.chmod(0o755)
+    shutil.copy(path, place)
+    place.chmod(0o755)

@@ -1,0 +1,394 @@
+"""Turns what the user asked for into a plan. It builds nothing."""
+
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from temper import __version__
+from temper.arch import Arch
+from temper.catalog import Feature, Proof, Variant, check_known
+from temper.digest import file_digest, key_of
+from temper.errors import InputError
+from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
+from temper.paths import portable
+from temper.record.outcome import Outcome
+from temper.record.plan import (
+    KernelPlan,
+    Kind,
+    Module,
+    ProofPlan,
+    RunPlan,
+    Slot,
+    VariantPlan,
+    Work,
+)
+from temper.run.programs import proof_programs, target_programs
+from temper.run.toolchain import compiler_files
+from temper.run.workloads import TARGET, Workload, common_workloads, workloads
+from temper.stats.judges import judge_named
+
+REPEATS = 2
+"""Boots of each variant of a price: the second shows that counts repeat."""
+
+PRICE_CPUS = 1
+"""A sample could swallow a slice of another CPU."""
+PROOF_CPUS = 2
+"""Tasks migrate, and CPUs must not share what they keep to themselves."""
+
+
+@dataclass(frozen=True)
+class Planner:
+    """What plans are made with."""
+
+    arch: Arch
+    cache: Cache
+    """Remembers which tarball is which source."""
+    source: Path | None = None
+    """Where the user has the source; None: Debian's package."""
+    setting: str = ""
+    """One of the architecture's settings, for all boots; empty: none."""
+
+    def __post_init__(self) -> None:
+        """Raise InputError for an unknown setting."""
+        self.arch.setting_cmdline(self.setting)
+
+    def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
+        """Plan the kernel of a variant.
+
+        Raises InputError where the feature is not for the architecture or the source
+        is none, InfraError where Debian's is not installed.
+        """
+        if self.arch.name not in feature.architectures:
+            raise InputError(
+                f"{feature.name} is not for {self.arch.name}",
+                f"it is for {', '.join(feature.architectures)}",
+            )
+        source = self._source(feature.series)
+        spec = KernelSpec(
+            arch=self.arch,
+            source=source,
+            patches=feature.patches(variant),
+            options=(*feature.config, *variant.config),
+        )
+        return KernelPlan(
+            key=spec.key(),
+            source=portable(source.path),
+            version=source.version,
+            patches=tuple(map(portable, spec.patches)),
+            options=spec.options,
+        )
+
+    def price(
+        self, feature: Feature, calls: int, variants: Collection[str] = ()
+    ) -> RunPlan:
+        """Plan to price ``variants`` of a feature; none means all.
+
+        The baseline is always among them. Raises InputError for an unknown name, and
+        where there is nothing but the baseline.
+        """
+        check_known("variant", variants, feature.variants)
+        wanted = {feature.baseline, *(variants or feature.variants)}
+        # No attack may be in the boots: the kernel itself would start some.
+        part = feature.only(wanted, proofs=())
+        if len(part.variants) == 1:
+            raise InputError(
+                f"{feature.baseline} is the baseline: alone it has no price",
+                f"known: {', '.join(feature.variants)}",
+            )
+        sized = workloads(part.workloads, calls)
+        work = self._work(_price_job(part, sized), PRICE_CPUS, part, sized, exact=True)
+        named = _list("--variants", part.variants if variants else ())
+        return RunPlan(
+            kind=Kind.PRICE,
+            feature=part.name,
+            title=part.title,
+            setting=self.setting,
+            arch=self.arch.name,
+            machine="tcg",
+            baseline=part.baseline,
+            variants=self._variants(part),
+            variants_left_out=_left_out(feature.variants, part.variants),
+            switch=part.switches.get(self.arch.name),
+            calls=calls,
+            work=work,
+            slots=_slots(part.variants, REPEATS),
+            command=self._command("price", part.name, *named, "--calls", calls),
+            temper_version=__version__,
+        )
+
+    def prove(
+        self,
+        feature: Feature,
+        variants: Collection[str] = (),
+        proofs: Collection[str] = (),
+        *,
+        sabotage: bool = False,
+    ) -> RunPlan:
+        """Plan to attack ``variants`` of a feature by ``proofs``; none means all.
+
+        The control is always among them, and with ``sabotage`` all sabotages are.
+        Raises InputError for a name that is unknown, or not for the architecture.
+        """
+        here = feature.proofs_on(self.arch.name)
+        self._check_proofs(feature, proofs)
+        wanted = {feature.control, *(variants or feature.variants)}
+        part = feature.only(
+            wanted | set(feature.sabotages if sabotage else ()), proofs or here
+        )
+        needed = _joined(proof.cmdline for proof in part.proofs.values())
+        named = [name for name in part.all_variants if name in wanted]
+        return RunPlan(
+            kind=Kind.PROVE,
+            feature=part.name,
+            title=part.title,
+            setting=self.setting,
+            arch=self.arch.name,
+            machine="tcg",
+            baseline=part.baseline,
+            control=part.control,
+            hardened=part.hardened,
+            variants=self._variants(part, needed),
+            proofs={name: _proof_plan(proof) for name, proof in part.proofs.items()},
+            definitions=tuple(program.line for program in part.definitions),
+            variants_left_out=_left_out(feature.variants, part.variants),
+            proofs_left_out=_left_out(here, part.proofs),
+            work=self._work(_prove_job(part), PROOF_CPUS, part, exact=False),
+            slots=_slots(part.all_variants, 1),
+            command=self._command(
+                *("prove", part.name),
+                *_list("--variants", named if variants else ()),
+                *_list("--proofs", part.proofs if proofs else ()),
+                *(["--sabotage"] if sabotage else []),
+            ),
+            temper_version=__version__,
+        )
+
+    def compare(
+        self,
+        kernels: Mapping[str, tuple[Path, str]],
+        names: tuple[str, ...],
+        calls: int,
+    ) -> RunPlan:
+        """Plan to price the second of two kernel files relative to the first.
+
+        ``kernels``: A and B -> image and command line. ``names``: the workloads;
+        none means those that need not be asked for. Raises InputError for one that
+        needs a module: it takes the kernel's source to build one.
+        """
+        sized = workloads(names or common_workloads(), calls)
+        for workload in sized:
+            if workload.module:
+                raise InputError(
+                    f"{workload.name} needs a module for the kernel",
+                    "price a feature on it: there the source is known",
+                )
+        job = (_SETTLE, *(workload.line for workload in sized))
+        (image_a, cmdline_a), (image_b, cmdline_b) = kernels.values()
+        return RunPlan(
+            kind=Kind.COMPARE,
+            feature="compare",
+            title="two kernels",
+            setting=self.setting,
+            arch=self.arch.name,
+            machine="tcg",
+            baseline=next(iter(kernels)),
+            variants={
+                name: self._file_variant(image, cmdline)
+                for name, (image, cmdline) in kernels.items()
+            },
+            calls=calls,
+            work=self._work(job, PRICE_CPUS, None, sized, exact=True),
+            slots=_slots(kernels, REPEATS),
+            command=self._command(
+                *("compare", image_a.resolve(), image_b.resolve()),
+                *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
+                *(word for name in names for word in ("--workload", name)),
+                *("--calls", calls),
+            ),
+            temper_version=__version__,
+        )
+
+    def _source(self, series: str) -> Source:
+        return find_source(self.source, series, self.cache)
+
+    def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
+        """Refuse what cannot be attacked by, and judges that nobody knows."""
+        here = feature.proofs_on(self.arch.name)
+        check_known("proof", proofs, feature.proofs)
+        for name in proofs:
+            if name not in here:
+                raise InputError(
+                    f"proof '{name}' is not for {self.arch.name}",
+                    f"for it are: {', '.join(here)}",
+                )
+        for name in proofs or here:
+            judge_named(here[name].judge)
+
+    def _variants(self, part: Feature, cmdline: str = "") -> dict[str, VariantPlan]:
+        """Plan all variants; their boots need the parameters ``cmdline`` as well."""
+        return {
+            name: VariantPlan(
+                title=variant.title,
+                kernel=self.kernel(part, variant),
+                cmdline=self._cmdline(variant.cmdline, cmdline),
+                cpu=variant.cpu,
+                in_force=variant.in_force,
+                expect=_expectations(part, variant),
+                sabotage=name in part.sabotages,
+            )
+            for name, variant in part.all_variants.items()
+        }
+
+    def _file_variant(self, image: Path, cmdline: str) -> VariantPlan:
+        _check_kernel(self.arch, image)
+        kernel = KernelPlan(
+            key=f"file:{file_digest(image)}", image=str(image.resolve())
+        )
+        return VariantPlan(
+            title=image.name,
+            kernel=kernel,
+            cmdline=self._cmdline(cmdline),
+            cpu="",
+            in_force=None,
+        )
+
+    def _work(
+        self,
+        job: tuple[str, ...],
+        cpus: int,
+        part: Feature | None,
+        sized: Sequence[Workload] = (),
+        *,
+        exact: bool,
+    ) -> Work:
+        compiled = _compiled(sized)
+        host_files = {
+            path for source in compiled for path in compiler_files(self.arch, source)
+        }
+        programs = [target_programs(self.arch, [each.program for each in sized])]
+        if part:
+            programs.append(proof_programs(self.arch, part))
+        return Work(
+            job=job,
+            cpus=cpus,
+            exact=exact,
+            programs=tuple(programs),
+            modules=(*_proof_modules(part), *_workload_modules(sized)),
+            files={portable(path): file_digest(path) for path in compiled},
+            host_files={str(path): file_digest(path) for path in sorted(host_files)},
+        )
+
+    def _command(self, *words: object) -> str:
+        all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
+        if self.setting:
+            all_words += ["--setting", self.setting]
+        if self.source:
+            all_words += ["--source", self.source.resolve()]
+        return shlex.join(str(word) for word in all_words)
+
+    def _cmdline(self, *cmdlines: str) -> str:
+        """Add the setting to what a variant and its boots want."""
+        return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
+
+
+def _proof_plan(proof: Proof) -> ProofPlan:
+    return ProofPlan(
+        title=proof.title, line=proof.line, judge=proof.judge, params=proof.params
+    )
+
+
+def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:
+    found = {name: variant.expected(name) for name in part.proofs}
+    return {name: outcome for name, outcome in found.items() if outcome is not None}
+
+
+def _proof_modules(part: Feature | None) -> list[Module]:
+    return [_module(source) for source in _module_sources(part)] if part else []
+
+
+def _workload_modules(sized: Iterable[Workload]) -> list[Module]:
+    needed = {each.module: each.kernel_files for each in sized if each.module}
+    return [
+        _module(TARGET / "module" / name, kernel_files)
+        for name, kernel_files in needed.items()
+    ]
+
+
+def _module(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
+    files = {path.name: file_digest(path) for path in module_files(source)}
+    return Module(
+        source=portable(source), kernel_files=kernel_files, digest=key_of(files)
+    )
+
+
+def _module_sources(feature: Feature) -> list[Path]:
+    names = {wanted.module for wanted in feature.target_programs if wanted.module}
+    return [feature.folder / "proof" / f"{name}.c" for name in sorted(names)]
+
+
+def _compiled(sized: Iterable[Workload]) -> list[Path]:
+    names = dict.fromkeys(filter(None, (workload.compiles for workload in sized)))
+    return [TARGET / name for name in names]
+
+
+def _slots(variants: Iterable[str], repeats: int) -> tuple[Slot, ...]:
+    names = list(variants)
+    return tuple(
+        Slot(variant=name, repeat=repeat) for repeat in range(repeats) for name in names
+    )
+
+
+def _left_out(known: Iterable[str], kept: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in known if name not in kept)
+
+
+def _joined(cmdlines: Iterable[str]) -> str:
+    """Join kernel command lines; what several of them want stands there once."""
+    return " ".join(dict.fromkeys(filter(None, cmdlines)))
+
+
+def _list(option: str, names: Collection[str]) -> list[str]:
+    """Return the words of an option that takes names; none for no names."""
+    return [option, ",".join(names)] if names else []
+
+
+# Three seconds after its start Linux calibrates the clock again, balances, trims:
+# work that would fall into the samples of one variant and not of another. An idle
+# guest under exact counts skips the time it waits.
+_SETTLE = "settle 3"
+
+
+def _price_job(feature: Feature, sized: Iterable[Workload]) -> tuple[str, ...]:
+    """Check before, between and after the workloads that the feature is on."""
+    check = f"run {feature.in_force.program}"
+    lines = [_SETTLE]
+    if feature.in_force.module:
+        lines.append(f"module {feature.in_force.module}")
+    for workload in sized:
+        lines += [check, workload.line]
+    return (*lines, check)
+
+
+def _prove_job(feature: Feature) -> tuple[str, ...]:
+    """Attack by every proof of the feature, each program and size once."""
+    check = f"run {feature.in_force.program}"
+    lines = [f"module {source.stem}" for source in _module_sources(feature)] + [check]
+    lines += [f"run {definition.program}" for definition in feature.definitions]
+    attacks = dict.fromkeys(proof.line for proof in feature.proofs.values())
+    for attack in attacks:
+        lines += [f"run {attack}", check]
+    return tuple(lines)
+
+
+def _check_kernel(arch: Arch, image: Path) -> None:
+    """Raise InputError for what QEMU would start and wait for in vain."""
+    try:
+        with image.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        raise InputError(f"{image} cannot be read: {error.strerror}") from error
+    if not any(head.startswith(word, offset) for offset, word in arch.magic):
+        raise InputError(
+            f"{image} is not a kernel for {arch.name}", f"give {arch.images}"
+        )

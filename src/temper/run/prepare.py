@@ -1,0 +1,124 @@
+"""Builds what a plan needs, or finds it in the cache."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from temper.arch import Arch, arch_named
+from temper.digest import file_digest
+from temper.errors import InputError
+from temper.kernel import (
+    Cache,
+    Kernel,
+    KernelSpec,
+    build,
+    build_module,
+    source_at,
+    source_tree,
+)
+from temper.paths import absolute
+from temper.progress import Progress
+from temper.record.boot import KernelFacts
+from temper.record.plan import KernelPlan, Module, RunPlan, VariantPlan, Work
+from temper.run.programs import build_programs
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What one variant is booted with."""
+
+    image: Path
+    kernel: KernelFacts
+    files: tuple[Path, ...]
+    """What goes into the initramfs beside the job."""
+    host_files: tuple[Path, ...] = ()
+    """What goes there under the path it has on this host."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that could start."""
+
+    plan: RunPlan
+    setups: Mapping[str, Setup]
+    """variant -> what it is booted with."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where that is built."""
+
+    arch: Arch
+    cache: Cache
+    progress: Progress
+
+    def kernel(self, plan: KernelPlan) -> Kernel:
+        """Build or find a kernel.
+
+        Raises InputError where source or patches are no longer as they were planned,
+        and whatever ``temper.kernel.build`` raises.
+        """
+        spec = KernelSpec(
+            arch=self.arch,
+            source=source_at(absolute(plan.source), self.cache),
+            patches=tuple(map(absolute, plan.patches)),
+            options=plan.options,
+        )
+        if spec.key() != plan.key:
+            raise InputError(
+                f"{plan.title}: source, patches or compiler have changed since this "
+                "was planned",
+                "start a new run",
+            )
+        return build(spec, self.cache, self.progress)
+
+    def setup(self, variant: VariantPlan, work: Work) -> Setup:
+        """Build or find all that a variant is booted with."""
+        files = [
+            path
+            for programs in work.programs
+            for path in build_programs(programs, self.arch, self.cache, self.progress)
+        ]
+        files += map(absolute, work.files)
+        host_files = tuple(map(Path, work.host_files))
+        if variant.kernel.image:
+            image = Path(variant.kernel.image)
+            _check_unchanged(variant.kernel, image)
+            return Setup(
+                image, KernelFacts(key=variant.kernel.key), tuple(files), host_files
+            )
+        kernel = self.kernel(variant.kernel)
+        files += [self.module(variant.kernel, kernel, each) for each in work.modules]
+        return Setup(kernel.image, _facts(kernel), tuple(files), host_files)
+
+    def module(self, plan: KernelPlan, kernel: Kernel, module: Module) -> Path:
+        """Build or find a module for a kernel."""
+        beside: list[Path] = []
+        if module.kernel_files:
+            source = source_at(absolute(plan.source), self.cache)
+            tree = source_tree(source, self.cache, self.progress)
+            beside = [tree / name for name in module.kernel_files]
+        return build_module(
+            kernel, absolute(module.source), self.cache, self.progress, beside
+        )
+
+
+def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
+    """Build or find all that the boots of ``plan`` need."""
+    workshop = Workshop(arch_named(plan.arch), cache, progress)
+    setups = {
+        name: workshop.setup(variant, plan.work)
+        for name, variant in plan.variants.items()
+    }
+    return Prepared(plan, setups)
+
+
+def _facts(kernel: Kernel) -> KernelFacts:
+    return KernelFacts(
+        key=kernel.key, config_hash=kernel.config_hash, compiler=kernel.compiler
+    )
+
+
+def _check_unchanged(plan: KernelPlan, image: Path) -> None:
+    if plan.key != f"file:{file_digest(image)}":
+        raise InputError(f"{image} has changed since this was planned", "start again")

@@ -1,0 +1,110 @@
+"""What a target is to do is packed so that a kernel can boot into it."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from temper.errors import InfraError
+from temper.run.initramfs import pack
+
+JOB = ["channel /dev/ttyS1", "run syscall getpid 100 10"]
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def files(folder: Path, time: int = 0) -> list[Path]:
+    folder.mkdir()
+    paths = [folder / name for name in ("init", "syscall")]
+    for path in paths:
+        path.write_text(f"program {path.name}")
+        os.utime(path, (time, time))
+    return paths
+
+
+def packed(folder: Path, given: list[Path], lines: list[str] = JOB) -> Path:
+    folder.mkdir()
+    return pack(lines, given, folder)
+
+
+def test_everything_is_in_the_initramfs(tmp_path: Path) -> None:
+    archive = packed(tmp_path / "a", files(tmp_path / "files"))
+    with archive.open("rb") as stdin:
+        listing = subprocess.run(
+            ["cpio", "-itv", "--quiet"],
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"TZ": "UTC", "LC_ALL": "C"},
+        ).stdout.splitlines()
+    parts = [line.split() for line in listing]
+    assert [(part[0], part[-1]) for part in parts] == [
+        ("-rwxr-xr-x", "init"),
+        ("-rw-r--r--", "job"),
+        ("-rwxr-xr-x", "syscall"),
+    ]
+    assert {" ".join(part[-4:-1]) for part in parts} == {"Jan 1 1970"}
+    assert b"\n".join(line.encode() for line in JOB) + b"\n" in archive.read_bytes()
+
+
+def test_host_files_keep_their_path(tmp_path: Path) -> None:
+    library = tmp_path / "lib" / "deep" / "libc.so"
+    library.parent.mkdir(parents=True)
+    library.write_text("library")
+    link = library.with_name("libc.so.6")
+    link.symlink_to(library)
+    (tmp_path / "a").mkdir()
+    archive = pack(JOB, files(tmp_path / "files"), tmp_path / "a", [link])
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    with archive.open("rb") as stdin:
+        subprocess.run(["cpio", "-i", "--quiet"], stdin=stdin, cwd=unpacked, check=True)
+    found = unpacked / link.relative_to("/")
+    assert (found.read_text(), found.is_symlink()) == ("library", False)
+    assert sorted(path.name for path in unpacked.iterdir()) == [
+        *("init", "job", "syscall", link.parts[1])
+    ]
+
+
+@pytest.mark.usefixtures("umask")
+def test_the_same_contents_give_the_same_bytes(tmp_path: Path) -> None:
+    first = packed(tmp_path / "a", files(tmp_path / "files"))
+    os.umask(0o077)
+    other = files(tmp_path / "others", time=1_000_000_000)
+    second = packed(tmp_path / "b", other[::-1])
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_another_job_gives_other_bytes(tmp_path: Path) -> None:
+    given = files(tmp_path / "files")
+    first = packed(tmp_path / "a", given)
+    second = packed(tmp_path / "b", given, [*JOB, "run ctx pipe 100 10"])
+    assert first.read_bytes() != second.read_bytes()
+
+
+def test_without_cpio_its_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InfraError, match="'cpio' is missing") as caught:
+        packed(tmp_path / "a", files(tmp_path / "files"))
+    assert caught.value.hint == "apt-get install cpio"
+
+
+def test_a_failing_cpio_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpio").write_text("#!/bin/sh\necho cpio: write error >&2; exit 2\n")
+    (tmp_path / "cpio").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(InfraError) as caught:
+        packed(tmp_path / "a", files(tmp_path / "files"))
+    assert caught.value.message == "cpio failed with status 2: cpio: write error"

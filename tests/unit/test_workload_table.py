@@ -1,0 +1,58 @@
+"""Which workloads there are, and how large they are."""
+
+import pytest
+
+from temper.errors import InputError
+from temper.run.workloads import TARGET, all_workloads, common_workloads, workloads
+
+
+def test_workloads_are_sized_from_one_number() -> None:
+    sized = workloads(("syscall/getpid", "ctx/pipe"), 100_000)
+    assert [workload.line for workload in sized] == [
+        "run syscall getpid 100000 10000",
+        "run ctx pipe 2000 200",
+    ]
+    assert workloads(("ctx/pipe",), 100)[0].samples == 100
+    assert workloads(("vmalloc/p1",), 100)[0].line == "run vmalloc p1 3 1"
+
+
+def test_all_workloads_can_be_asked_for() -> None:
+    assert "syscall/getppid" in all_workloads()
+    assert len(workloads(all_workloads(), 1000)) == len(all_workloads())
+
+
+def test_what_takes_long_or_tells_nothing_of_a_kernel_is_asked_for() -> None:
+    programs = {workload.program for workload in workloads(common_workloads(), 100)}
+    assert programs == {"syscall", "ctx"}
+
+
+def test_a_workload_says_what_else_it_needs() -> None:
+    named = ("syscall/getpid", "vmalloc/p1", "build/cc")
+    assert [(each.module, each.compiles) for each in workloads(named, 100)] == [
+        ("", ""),
+        ("vmalloc_test.c", ""),
+        ("", "init.c"),
+    ]
+
+
+def test_the_words_are_those_of_the_programs() -> None:
+    """As they stand in the sources: a word without a table entry is never run."""
+    for name in all_workloads():
+        program, word = name.split("/")
+        assert f'"{word}"' in (TARGET / f"{program}.c").read_text()
+
+
+@pytest.mark.parametrize("name", ["syscall/fork", "fork", "syscall/", "", "a/b/c"])
+def test_an_unknown_workload_is_refused(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        workloads((name,), 1000)
+    assert caught.value.message == f"unknown workload '{name}'"
+    assert caught.value.hint.startswith("known: syscall/getpid, ")
+
+
+@pytest.mark.parametrize("calls", [99, 0, -1])
+def test_too_few_calls_are_refused(calls: int) -> None:
+    with pytest.raises(InputError) as caught:
+        workloads(("syscall/getpid",), calls)
+    assert caught.value.message == f"{calls} calls are too few"
+    assert caught.value.hint == "give at least 100"
