@@ -34,9 +34,10 @@ check integration: SETUP = check
 
 check: lint types unit integration ## Run all checks: lint, types, all tests
 
-lint: setup ## Check the style of Python, shell and C
+lint: setup ## Check the style of Python, shell and C, and who imports what
 	$(RUN) ruff check
 	$(RUN) ruff format --check
+	$(RUN) lint-imports
 	$(RUN) shellcheck $(SCRIPTS)
 	$(RUN) clang-format --dry-run --Werror $(C_FILES)
 

@@ -12,6 +12,9 @@ import typer
 from rich.console import Console
 
 from temper import catalog
+from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.price import price_report
+from temper.analysis.proof import proof_report
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
 from temper.catalog import feature_named
 from temper.doctor import examine
@@ -35,10 +38,7 @@ from temper.report.listings import (
     print_runs,
 )
 from temper.report.markdown import render_markdown
-from temper.report.models import PriceReport, ProofReport
-from temper.report.price import price_report
 from temper.report.progress import on_stderr
-from temper.report.proof import proof_report
 from temper.report.terminal import print_price, print_proof
 from temper.run.execute import execute
 from temper.run.planner import Planner

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from temper.analysis.boots import BootResults, boot_results, results_by_variant
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature
 from temper.cli import app
@@ -17,7 +18,6 @@ from temper.machine import BootRequest, BootResult, Tcg, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan, Slot
-from temper.report.boots import BootResults, boot_results, results_by_variant
 from temper.run.execute import execute
 from temper.run.planner import Planner
 from temper.run.prepare import Prepared, Workshop, prepare

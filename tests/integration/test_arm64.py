@@ -13,9 +13,9 @@ from lab import (
     kernel_of,
 )
 
+from temper.analysis.boots import results_by_variant
 from temper.arch import arch_named
 from temper.catalog import feature_named
-from temper.report.boots import results_by_variant
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 

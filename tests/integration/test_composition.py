@@ -3,9 +3,9 @@
 import pytest
 from lab import new_machine, planner, prepared, run_of
 
+from temper.analysis.proof import proof_report
 from temper.catalog import Feature, feature_named, feature_names
 from temper.kernel.tree import series_folder
-from temper.report.proof import proof_report
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 

@@ -20,7 +20,7 @@ from lab import (
     new_machine,
 )
 
-from temper.report.boots import BootResults, results_by_variant
+from temper.analysis.boots import BootResults, results_by_variant
 from temper.run.prepare import Prepared
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]

@@ -3,8 +3,8 @@
 import pytest
 from lab import boots_of, new_machine, planner, prepared
 
+from temper.analysis.boots import BootResults
 from temper.catalog import feature_named
-from temper.report.boots import BootResults
 from temper.stats.exact import merge, result_classes
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]

@@ -12,8 +12,8 @@ from lab import (
     ask,
 )
 
+from temper.analysis.boots import BootResults, results_by_variant
 from temper.catalog import feature_named
-from temper.report.boots import BootResults, results_by_variant
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 

@@ -15,6 +15,7 @@ import pytest
 from lab import kernel_of
 
 from made_up import run_plan, variant_plan
+from temper.analysis.models import PriceReport, ProofReport
 from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.kernel import Cache, Kernel
@@ -24,7 +25,6 @@ from temper.paths import cache_home
 from temper.progress import Quiet
 from temper.record.boot import KernelFacts, StoredBoot
 from temper.record.plan import Work
-from temper.report.models import PriceReport, ProofReport
 from temper.run.execute import execute
 from temper.run.prepare import Prepared, Setup
 from temper.run.programs import build_programs, target_programs

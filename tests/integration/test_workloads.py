@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from lab import boots_of, new_machine, planner, prepared
 
+from temper.analysis.boots import BootResults
 from temper.catalog import feature_named
-from temper.report.boots import BootResults
 from temper.run.prepare import Prepared
 from temper.run.workloads import all_workloads
 from temper.stats.exact import merge, result_classes

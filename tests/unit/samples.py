@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from made_up import kernel_facts, machine_facts, run_plan, variant_plan
+from temper.analysis.models import (
+    InForceSummary,
+    ProofEvidence,
+    ProofReport,
+    VariantInfo,
+)
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, Switch
-from temper.report.models import InForceSummary, ProofEvidence, ProofReport, VariantInfo
 from temper.stats.exact import successive_pairs
 
 CALLS = 1_000_000

@@ -8,6 +8,8 @@ import pytest
 from samples import STARTED, facts
 
 from made_up import WORK
+from temper.analysis.models import ProofReport
+from temper.analysis.proof import proof_report
 from temper.arch import arch_named
 from temper.catalog import Definition, Feature, Proof, Variant
 from temper.kernel import Cache
@@ -15,8 +17,6 @@ from temper.paths import REPOSITORY
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import KernelPlan, Work
-from temper.report.models import ProofReport
-from temper.report.proof import proof_report
 from temper.run.planner import Planner
 
 CALLS = 20_000

@@ -12,10 +12,10 @@ from samples import (
     proof_report_of_writes,
 )
 
+from temper.analysis.models import PriceReport
+from temper.analysis.price import price_report
 from temper.record.outcome import Outcome
 from temper.report.html import render_html
-from temper.report.models import PriceReport
-from temper.report.price import price_report
 
 UNSUPPORTED = Outcome.UNSUPPORTED
 VOID = {"meta", "br", "link", "img", "input", "hr"}

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from samples import SWITCH, price_run, proof_report, proof_report_of_writes
 
+from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.price import price_report
 from temper.report.as_json import SCHEMAS, schema, to_json
-from temper.report.models import PriceReport, ProofReport
-from temper.report.price import price_report
 
 DOCS = Path(__file__).parents[2] / "docs"
 

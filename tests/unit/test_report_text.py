@@ -20,13 +20,13 @@ from samples import (
     proof_report_of_writes,
 )
 
+from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.price import price_report
 from temper.record.outcome import Outcome
 from temper.report import attacks, words
 from temper.report.attacks import attack_lines
 from temper.report.markdown import render_markdown
-from temper.report.models import PriceReport, ProofReport
 from temper.report.outcomes import SURPRISE_NOTE, outcome_grids
-from temper.report.price import price_report
 from temper.report.tables import model_grids, switch_grids
 from temper.report.terminal import print_price, print_proof
 from temper.report.verdict import verdict

@@ -2,7 +2,7 @@
 
 import json
 
-from temper.report.models import PriceReport, ProofReport
+from temper.analysis.models import PriceReport, ProofReport
 
 SCHEMAS: dict[str, type[PriceReport | ProofReport]] = {
     "price.v2.json": PriceReport,

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from temper.analysis.models import ProofEvidence, ProofReport
 from temper.record.outcome import Outcome
-from temper.report.models import ProofEvidence, ProofReport
 
 _MOST_REASONS = 3
 _MOST_NAMES, _FIRST_NAMES = 6, 3

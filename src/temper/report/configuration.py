@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from temper.record.boot import StoredRun
-from temper.report.models import VariantInfo
+from temper.analysis.models import VariantInfo
 
 _LABELS = {
     "cmdline": "command line",
@@ -15,27 +14,6 @@ _LABELS = {
     "cpu_model": "CPU model",
     "boots": "boots",
 }
-
-
-def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
-    """Return how each variant of a run was run, by its first boot."""
-    infos = {}
-    for variant in dict.fromkeys([run.plan.baseline, *run.plan.variants]):
-        facts = [b.facts for b in run.boots if b.facts.variant == variant]
-        if not facts:
-            continue
-        infos[variant] = VariantInfo(
-            title=run.plan.variants[variant].title,
-            cmdline=facts[0].machine.cmdline,
-            cpu_model=facts[0].machine.cpu_model,
-            machine_version=facts[0].machine.version,
-            kernel_release=facts[0].release,
-            kernel_key=facts[0].kernel.key,
-            config_hash=facts[0].kernel.config_hash,
-            compiler=facts[0].kernel.compiler,
-            boots=sum(fact.status == "ok" for fact in facts),
-        )
-    return infos
 
 
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:

@@ -5,10 +5,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from temper.analysis.in_force import on_off
+from temper.analysis.models import PriceReport, ProofReport
 from temper.report import attacks, outcomes, words
 from temper.report.configuration import own_settings, shared_settings
-from temper.report.in_force import on_off
-from temper.report.models import PriceReport, ProofReport
 from temper.report.numbers import absolute, percent, signed, span
 from temper.report.plots import distribution_svg, positions_svg
 from temper.report.tables import counted_classes

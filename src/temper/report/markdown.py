@@ -4,10 +4,10 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from temper.analysis.models import PriceReport, ProofReport, Switches, VariantInfo
 from temper.report import words
 from temper.report.attacks import clock_lines, sections
 from temper.report.configuration import own_settings, shared_settings
-from temper.report.models import PriceReport, ProofReport, Switches, VariantInfo
 from temper.report.outcomes import outcome_grids, outcome_notes
 from temper.report.tables import (
     WIDTH,

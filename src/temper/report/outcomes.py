@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from temper.analysis.models import ProofEvidence, ProofReport
 from temper.report.attacks import all_evidence
-from temper.report.models import ProofEvidence, ProofReport
 from temper.report.tables import Grid, short_name, side_by_side
 
 SURPRISE_NOTE = "!: not what was expected."

@@ -22,7 +22,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from temper.report.models import Distribution, ProofEvidence
+from temper.analysis.models import Distribution, ProofEvidence
 from temper.report.words import operation
 from temper.stats.exact import merge, result_classes
 

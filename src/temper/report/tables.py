@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from temper.report.models import ClassRow, PriceReport, PriceRow
+from temper.analysis.models import ClassRow, PriceReport, PriceRow
 from temper.report.numbers import absolute, percent, signed, span
 
 WIDTH = 78

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from temper.analysis.models import Mark, PriceReport, ProofReport
 from temper.record.outcome import Outcome
 from temper.report import words
 from temper.report.attacks import clock_lines, sections
-from temper.report.models import Mark, PriceReport, ProofReport
 from temper.report.outcomes import outcome_grids, outcome_notes
 from temper.report.tables import (
     WIDTH,

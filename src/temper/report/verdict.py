@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from temper.analysis.in_force import objection
+from temper.analysis.models import ProofEvidence, ProofReport
 from temper.record.outcome import Outcome
 from temper.report.attacks import Surprise, some, surprises
-from temper.report.in_force import objection
-from temper.report.models import ProofEvidence, ProofReport
 
 
 def verdict(report: ProofReport) -> str:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from temper.report.configuration import shared_settings
-from temper.report.in_force import on_off
-from temper.report.models import (
+from temper.analysis.in_force import on_off
+from temper.analysis.models import (
     PriceReport,
     PriceRow,
     ProofReport,
     Switches,
 )
+from temper.report.configuration import shared_settings
 from temper.report.numbers import absolute, percent, signed, span
 
 _OPERATIONS = {"syscall": "call", "ctx": "context switch", "generator": "draw"}

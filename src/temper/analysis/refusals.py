@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from temper.analysis.boots import BootResults
+from temper.analysis.in_force import objection, summarise_checks
+from temper.analysis.models import InForceSummary
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
-from temper.report.boots import BootResults
-from temper.report.in_force import objection, summarise_checks
-from temper.report.models import InForceSummary
 
 
 def in_force_summaries(

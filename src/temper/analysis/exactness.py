@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from temper.report.boots import BootResults
+from temper.analysis.boots import BootResults
 
 ENOUGH_BOOTS = 2
 

@@ -7,12 +7,9 @@ from; what cannot be priced is refused, with the reason.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from temper.record.boot import StoredRun
-from temper.record.plan import Kind
-from temper.report.boots import BootResults, results_by_variant
-from temper.report.configuration import variant_infos
-from temper.report.exactness import exactness
-from temper.report.models import (
+from temper.analysis.boots import BootResults, results_by_variant
+from temper.analysis.exactness import exactness
+from temper.analysis.models import (
     ClassRow,
     Distribution,
     Mark,
@@ -20,8 +17,11 @@ from temper.report.models import (
     PriceRow,
     TickCount,
 )
-from temper.report.refusals import in_force_summaries, refusals
-from temper.report.switches import switches
+from temper.analysis.refusals import in_force_summaries, refusals
+from temper.analysis.switches import switches
+from temper.analysis.variants import variant_infos
+from temper.record.boot import StoredRun
+from temper.record.plan import Kind
 from temper.stats.exact import merge, result_classes
 
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from temper.analysis.boots import results_by_variant
+from temper.analysis.models import InForceSummary, ProofEvidence, ProofReport
+from temper.analysis.refusals import in_force_summaries
+from temper.analysis.variants import variant_infos
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import RunPlan
 from temper.record.wire import UNSUPPORTED
-from temper.report.boots import results_by_variant
-from temper.report.configuration import variant_infos
-from temper.report.models import InForceSummary, ProofEvidence, ProofReport
-from temper.report.refusals import in_force_summaries
 from temper.stats.judges import Arrays, judge_named
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from temper.analysis.models import ClassRow, Switches, SwitchRow
 from temper.errors import InputError
 from temper.record.plan import Switch
-from temper.report.models import ClassRow, Switches, SwitchRow
 
 
 def switches(classes: Sequence[ClassRow], switch: Switch) -> Switches:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from temper.analysis.models import InForceSummary
 from temper.record.wire import InForce
-from temper.report.models import InForceSummary
 
 
 def summarise_checks(expected: bool, checks: Sequence[InForce]) -> InForceSummary:

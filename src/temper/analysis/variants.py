@@ -1,0 +1,25 @@
+"""How the variants of a run were run."""
+
+from temper.analysis.models import VariantInfo
+from temper.record.boot import StoredRun
+
+
+def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
+    """Return how each variant of a run was run, by its first boot."""
+    infos = {}
+    for variant in dict.fromkeys([run.plan.baseline, *run.plan.variants]):
+        facts = [b.facts for b in run.boots if b.facts.variant == variant]
+        if not facts:
+            continue
+        infos[variant] = VariantInfo(
+            title=run.plan.variants[variant].title,
+            cmdline=facts[0].machine.cmdline,
+            cpu_model=facts[0].machine.cpu_model,
+            machine_version=facts[0].machine.version,
+            kernel_release=facts[0].release,
+            kernel_key=facts[0].kernel.key,
+            config_hash=facts[0].kernel.config_hash,
+            compiler=facts[0].kernel.compiler,
+            boots=sum(fact.status == "ok" for fact in facts),
+        )
+    return infos
