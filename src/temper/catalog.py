@@ -4,12 +4,13 @@ Everything a feature is stands in its folder; this module only checks that it is
 complete and says where it is not.
 """
 
+import re
 import tomllib
 from collections.abc import Collection, Set
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from temper.errors import InputError
 from temper.paths import REPOSITORY
@@ -19,6 +20,18 @@ from temper.record.plan import Plain, Switch
 FEATURES = REPOSITORY / "features"
 
 _Kind = TypeVar("_Kind")
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"'{pattern}' is no regular expression: {error}") from None
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_compiles)]
+"""A regular expression, as Python has them."""
 
 
 class Variant(Plain):
@@ -40,6 +53,8 @@ class Variant(Plain):
     """``CONFIG_X=y`` lines on top of the feature's."""
     cpu: str = ""
     """QEMU CPU model; empty: the architecture's."""
+    expected_complaints: tuple[Pattern, ...] = ()
+    """Regular expressions of what this kernel may complain of on its console."""
 
     def expected(self, proof: str) -> Outcome | None:
         """Return the outcome that ``proof`` must have; None: any."""
@@ -55,6 +70,8 @@ class TargetProgram(Plain):
     """``proof/<program>.c``"""
     module: str = ""
     """``proof/<module>.c``: the kernel module it needs, if any."""
+    expected_complaints: tuple[Pattern, ...] = ()
+    """Regular expressions of what it makes the kernel complain of, on purpose."""
 
     @property
     def line(self) -> str:
@@ -113,6 +130,8 @@ class Feature(Plain):
     variants: dict[str, Variant] = Field(min_length=2)
     sabotages: dict[str, Variant] = Field(default_factory=dict)
     """Broken variants that some proof must find VULNERABLE, and sound ones."""
+    complaints: tuple[Pattern, ...] = ()
+    """Regular expressions of console lines by which its own code complains."""
     switches: dict[str, Switch] = Field(default_factory=dict)
     """architecture -> the costly register write of the feature, if it has one."""
     folder: Path

@@ -16,14 +16,15 @@ from lab import kernel_of
 
 from made_up import run_plan, variant_plan
 from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.price import price_report
 from temper.arch import arch_named
 from temper.catalog import feature_named
-from temper.kernel import Cache, Kernel
+from temper.kernel import Cache, Kernel, build_module
 from temper.machine import Tcg
 from temper.machine.tcg import Limits
 from temper.paths import cache_home
 from temper.progress import Quiet
-from temper.record.boot import KernelFacts, StoredBoot
+from temper.record.boot import KernelFacts, StoredBoot, StoredRun
 from temper.record.plan import Work
 from temper.run.execute import execute
 from temper.run.prepare import Prepared, Setup
@@ -59,6 +60,20 @@ def compiled(folder: Path, name: str, code: str) -> Path:
 
 # Kernels that fail.
 
+WARNER = """\
+#include <linux/module.h>
+
+static int __init warner_init(void)
+{
+	WARN_ON(1);
+	return 0;
+}
+
+module_init(warner_init);
+MODULE_DESCRIPTION("Makes the kernel complain and go on");
+MODULE_LICENSE("GPL");
+"""
+
 
 @pytest.fixture(scope="module")
 def failures(
@@ -81,7 +96,10 @@ def failures(
     leaver = compiled(elsewhere, "init", "int main(void) { return 3; }")
     module = folder / "broken.ko"
     module.write_bytes(b"\x7fELF" + bytes(4096))
-    usual = (init, syscall, babbler, crasher, module)
+    source = folder / "warner.c"
+    source.write_text(WARNER)
+    warner = build_module(kernel, source, Cache(), Quiet())
+    usual = (init, syscall, babbler, crasher, module, warner)
     work = "run syscall getpid 100 10"
     cases: dict[str, tuple[tuple[str, ...], tuple[Path, ...]]] = {
         "hangs": (("settle 100000",), usual),
@@ -89,6 +107,7 @@ def failures(
         "garbage": (("run babbler",), usual),
         "crash": (("run crasher", work), usual),
         "module": (("module broken", work), usual),
+        "warns": (("module warner", work), usual),
         "no-init": ((work,), (syscall,)),
         "init-dies": ((work,), (leaver,)),
     }
@@ -98,15 +117,15 @@ def failures(
     }
 
 
+PLAN = run_plan({"off": variant_plan("off", cmdline="", cpu="")}, repeats=1)
+
+
 def booted(
     kernel: Kernel, job: tuple[str, ...], files: tuple[Path, ...], data: Path
 ) -> StoredBoot:
     """Boot a kernel once, to do ``job`` with ``files``."""
-    plan = run_plan(
-        {"off": variant_plan("off", cmdline="", cpu="")},
-        repeats=1,
-        work=Work(job=job, cpus=2, exact=False),
-    )
+    work = Work(job=job, cpus=2, exact=False)
+    plan = PLAN.model_copy(update={"work": work})
     setup = Setup(kernel.image, KernelFacts(key=kernel.key), files)
     machine = Tcg(X86_64, Cache(), Quiet(), Limits(silence=12))
     with Store.open(data=data) as store:
@@ -156,6 +175,20 @@ def test_a_kernel_that_fails_says_how(
     assert facts.error.startswith(error)
     assert "\n" not in facts.error
     assert "Linux version" in failures[variant].console
+
+
+def test_a_kernel_that_complains_has_no_price(
+    failures: dict[str, StoredBoot],
+) -> None:
+    """It measured all it had to, beside what went wrong."""
+    boot = failures["warns"]
+    assert boot.facts.status == "ok", boot.facts.error
+    run = StoredRun(id=1, plan=PLAN, started=boot.facts.started, boots=[boot])
+    refused = price_report(run).refused["off"]
+    assert refused.startswith("its kernel complained in boot 1: WARNING: CPU: ")
+    assert "warner_init" in refused
+    good = run.model_copy(update={"boots": [failures["good"]]})
+    assert "complained" not in price_report(good).refused["off"]
 
 
 # Hosts that fail: the command itself, as a user calls it.

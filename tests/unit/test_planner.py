@@ -203,6 +203,24 @@ def test_the_baseline_is_priced_with_what_is_named(bench: Bench) -> None:
         )
 
 
+def test_a_plan_says_what_kernels_may_complain_of(bench: Bench) -> None:
+    proofs = {
+        name: proof.model_copy(update={"expected_complaints": (name,)})
+        for name, proof in WHOLE.proofs.items()
+    }
+    bench.feature = bench.feature.model_copy(
+        update={"proofs": proofs, "complaints": ("of its own",)}
+    )
+    bench.change("stock", expected_complaints=("by stock",))
+    plan = bench.planner.prove(bench.feature, (), ("storm", "early"))
+    assert plan.expected_complaints == ("storm", "early")
+    assert plan.complaints == ("of its own",)
+    assert plan.variants["stock"].expected_complaints == ("by stock",)
+    assert plan.variants["off"].expected_complaints == ()
+    # No attack runs there.
+    assert bench.price().expected_complaints == ()
+
+
 def test_a_baseline_alone_has_no_price(bench: Bench) -> None:
     with pytest.raises(InputError) as caught:
         bench.planner.price(WHOLE, 1000, ("off",))

@@ -222,6 +222,18 @@ def test_what_cannot_be_judged_is_unsupported_and_says_why(
     assert evidence.clock == CLOCK
 
 
+@pytest.mark.parametrize("name", GOOD)
+def test_a_kernel_that_complained_is_not_judged(name: str) -> None:
+    """An oops elsewhere: what the attack met may be its leftovers."""
+    told = GOOD[name].model_copy(update={"console": "[ 1.2] BUG: Bad page state\n"})
+    found = report({**GOOD, name: told})
+    assert found.outcomes[name] is Outcome.UNSUPPORTED
+    assert found.evidence[name]["prediction"].reasons == [
+        "the kernel complained: BUG: Bad page state"
+    ]
+    assert not found.proven
+
+
 def test_without_the_kernels_definition_nothing_is_judged() -> None:
     feature = FEATURE.model_copy(
         update={"definition": Definition(program="displacement")}

@@ -147,6 +147,13 @@ def test_without_a_statement_or_a_count_there_are_no_switches() -> None:
     assert price_report(price_run(boots=kept, switch=SWITCH)).switches is None
 
 
+OOPS = """\
+[ 1.0] Linux
+[ 2.0] WARNING: CPU: 0 PID: 1 at mm/x.c:1
+[ 2.1] Oops: 0002 [#1]
+"""
+
+
 # Exactness
 
 
@@ -257,6 +264,27 @@ def test_a_kernel_that_failed_in_one_boot_refuses_its_variant() -> None:
     assert report.refused == {
         "stock": "its kernel failed in boot 2: Kernel panic: no [init] found"
     }
+
+
+def test_a_kernel_that_complained_in_one_boot_refuses_its_variant() -> None:
+    kept = boots()
+    kept[3] = kept[3].model_copy(update={"console": OOPS})
+    report = price_report(price_run(boots=kept))
+    assert report.refused == {
+        "stock": "its kernel complained in boot 2: WARNING: CPU: 0 PID: 1 at mm/x.c:1; "
+        "Oops: 0002 [#1]"
+    }
+    assert report.rows == []
+
+
+def test_what_a_plan_expects_on_the_console_refuses_nothing() -> None:
+    kept = [boot.model_copy(update={"console": OOPS}) for boot in boots()]
+    run = price_run(boots=kept)
+    assert price_report(run).refused.keys() == {"off", "stock"}
+    plan = run.plan.model_copy(
+        update={"expected_complaints": (r"^WARNING: .* at mm/x\.c", "Oops")}
+    )
+    assert price_report(run.model_copy(update={"plan": plan})).refused == {}
 
 
 def test_a_program_that_could_not_run_refuses_its_variant() -> None:

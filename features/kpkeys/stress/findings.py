@@ -1,19 +1,14 @@
 """What came of one boot under stress."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from temper.analysis.console import complaints
+from temper.catalog import feature_named
 from temper.record.wire import AnyRecord, Exit, Samples
 
-_BAD = re.compile(
-    r"WARNING: |\bBUG\b|Oops|[Kk]ernel panic|unchecked MSR access"
-    r"|INFO: (?:task|rcu|trying to register)|list_(?:add|del) corruption"
-    r"|page allocation failure|VM_FAULT_OOM leaked"
-    r"|kpkeys: .*(?:unprotected|not be given back|will stay)"
-    r"|stress: (?:wrong|stuck)|stress: \S+ ended with|\bnot ok \d"
-)
-_TIME = re.compile(r"^\[ *[\d.]+\] ?")
+_OWN = (r"stress: (?:wrong|stuck)", r"stress: \S+ ended with", r"\bnot ok \d")
+"""What the stress itself says, and KUnit."""
 
 _FAILURES = ("pool/alloc_failed",)
 """What the kernel counted, and had better not have."""
@@ -76,5 +71,4 @@ def bad_lines(console: str) -> list[str]:
 
     Kills for want of memory are none: the stress brings them about.
     """
-    lines = (_TIME.sub("", line).strip() for line in console.splitlines())
-    return [line for line in lines if _BAD.search(line)]
+    return complaints(console, own=(*feature_named("kpkeys").complaints, *_OWN))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from temper.analysis.boots import results_by_variant
+from temper.analysis.console import boot_complaints, told
 from temper.analysis.models import InForceSummary, ProofEvidence, ProofReport
 from temper.analysis.refusals import in_force_summaries
 from temper.analysis.variants import variant_infos
@@ -99,7 +100,7 @@ def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
     proof = plan.proofs[name]
     expected = plan.variants[boot.facts.variant].expect.get(name)
     clock = boot.facts.machine.clock
-    why = _cannot_judge(boot, (*plan.definitions, proof.line))
+    why = _cannot_judge(plan, boot, (*plan.definitions, proof.line))
     if why:
         return ProofEvidence(
             outcome=Outcome.UNSUPPORTED,
@@ -126,9 +127,11 @@ def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
     )
 
 
-def _cannot_judge(boot: StoredBoot, needed: Iterable[str]) -> str:
+def _cannot_judge(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str:
     if boot.facts.status != "ok":
         return f"the kernel failed: {boot.facts.error}"
+    if lines := boot_complaints(plan, boot):
+        return f"the kernel complained: {told(lines)}"
     for record in (record for line in needed for record in _records(boot, line)):
         if record["type"] == "exit" and record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"

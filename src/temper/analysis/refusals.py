@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from temper.analysis.boots import BootResults
+from temper.analysis.console import boot_complaints, told
 from temper.analysis.in_force import objection, summarise_checks
 from temper.analysis.models import InForceSummary
 from temper.record.boot import StoredRun
@@ -45,10 +46,14 @@ def refusals(
 
 def _failed_boot(run: StoredRun, variant: str) -> str:
     for boot in run.boots:
-        if boot.facts.variant == variant and boot.facts.status == "boot_error":
-            return f"its kernel failed in boot {boot.facts.repeat + 1}: " + (
-                boot.facts.error or "no reason was recorded"
-            )
+        if boot.facts.variant != variant:
+            continue
+        number = boot.facts.repeat + 1
+        if boot.facts.status == "boot_error":
+            why = boot.facts.error or "no reason was recorded"
+            return f"its kernel failed in boot {number}: {why}"
+        if lines := boot_complaints(run.plan, boot):
+            return f"its kernel complained in boot {number}: {told(lines)}"
     return ""
 
 

@@ -80,6 +80,8 @@ class VariantPlan(Plain):
     """proof -> the outcome it must have; any outcome will do for the others."""
     sabotage: bool = False
     """A kernel broken on purpose, to see that the proofs notice."""
+    expected_complaints: tuple[str, ...] = ()
+    """Regular expressions of what this kernel may complain of on its console."""
 
 
 class ProofPlan(Plain):
@@ -178,6 +180,10 @@ class RunPlan(Plain):
     """The variants that every proof must find BLOCKED (prove)."""
     variants: dict[str, VariantPlan]
     proofs: dict[str, ProofPlan] = Field(default_factory=dict)
+    complaints: tuple[str, ...] = ()
+    """Regular expressions of console lines that are complaints of the feature's own."""
+    expected_complaints: tuple[str, ...] = ()
+    """Those of complaints that the programs of the job bring about on purpose."""
     definitions: tuple[str, ...] = ()
     """Lines of the job whose definitions all proofs are judged against."""
     variants_left_out: tuple[str, ...] = ()

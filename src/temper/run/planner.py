@@ -109,6 +109,8 @@ class Planner:
             baseline=part.baseline,
             variants=self._variants(part),
             variants_left_out=_left_out(feature.variants, part.variants),
+            complaints=part.complaints,
+            expected_complaints=_expected_complaints(part),
             switch=part.switches.get(self.arch.name),
             calls=calls,
             work=work,
@@ -150,6 +152,8 @@ class Planner:
             hardened=part.hardened,
             variants=self._variants(part, needed),
             proofs={name: _proof_plan(proof) for name, proof in part.proofs.items()},
+            complaints=part.complaints,
+            expected_complaints=_expected_complaints(part),
             definitions=tuple(program.line for program in part.definitions),
             variants_left_out=_left_out(feature.variants, part.variants),
             proofs_left_out=_left_out(here, part.proofs),
@@ -236,6 +240,7 @@ class Planner:
                 in_force=variant.in_force,
                 expect=_expectations(part, variant),
                 sabotage=name in part.sabotages,
+                expected_complaints=variant.expected_complaints,
             )
             for name, variant in part.all_variants.items()
         }
@@ -301,6 +306,12 @@ def _proof_plan(proof: Proof) -> ProofPlan:
 def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:
     found = {name: variant.expected(name) for name in part.proofs}
     return {name: outcome for name, outcome in found.items() if outcome is not None}
+
+
+def _expected_complaints(part: Feature) -> tuple[str, ...]:
+    """Return what any program of the job brings about: all share the console."""
+    found = (program.expected_complaints for program in part.target_programs)
+    return tuple(dict.fromkeys(pattern for each in found for pattern in each))
 
 
 def _proof_modules(part: Feature | None) -> list[Module]:
