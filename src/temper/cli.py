@@ -29,6 +29,8 @@ from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import to_json
 from temper.report.doctor_table import print_findings
+from temper.report.document import Document
+from temper.report.html import to_html
 from temper.report.listings import (
     kernels_as_data,
     print_feature,
@@ -37,9 +39,11 @@ from temper.report.listings import (
     print_kernels,
     print_runs,
 )
-from temper.report.markdown import render_markdown
+from temper.report.markdown import to_markdown
+from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
-from temper.report.terminal import print_price, print_proof
+from temper.report.proof_document import proof_document
+from temper.report.terminal import print_documents
 from temper.run.execute import execute
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
@@ -307,7 +311,7 @@ def prove(
     if json:
         _write(json, to_json(report))
     if json != "-":
-        print_proof(_console(), report)
+        _print(proof_document(report))
     if not (report.proven and report.as_expected):
         raise typer.Exit(1)
 
@@ -372,7 +376,7 @@ def _show_price(report: PriceReport, json: str) -> None:
     if json:
         _write(json, to_json(report))
     if json != "-":
-        print_price(_console(), report)
+        _print(price_document(report))
     if report.refused or not report.exact:
         raise typer.Exit(1)
 
@@ -396,15 +400,13 @@ def report(
         prices, proofs = _reports(store, run)
     if json:
         _write(json, to_json(_the_one(prices, proofs)))
+    documents = _documents(prices, proofs)
     if md:
-        _write(md, render_markdown(prices, proofs))
+        _write(md, to_markdown(documents))
     if html:
-        # Loads matplotlib, which takes a second that no other command needs.
-        from temper.report.html import render_html  # noqa: PLC0415
-
-        _write(html, render_html(prices, proofs))
+        _write(html, to_html(documents))
     if not (json or md or html):
-        _print_reports(prices, proofs)
+        _print(*documents)
 
 
 def _reports(
@@ -450,11 +452,19 @@ def _report(run: StoredRun) -> tuple[PriceReport | None, ProofReport | None]:
     return price_report(run), None
 
 
-def _print_reports(prices: PriceReport | None, proofs: ProofReport | None) -> None:
+def _documents(
+    prices: PriceReport | None, proofs: ProofReport | None
+) -> list[Document]:
+    documents = []
     if proofs:
-        print_proof(_console(), proofs)
+        documents.append(proof_document(proofs))
     if prices:
-        print_price(_console(), prices)
+        documents.append(price_document(prices))
+    return documents
+
+
+def _print(*documents: Document) -> None:
+    print_documents(_console(), documents)
 
 
 @app.command()

@@ -11,15 +11,6 @@ _MOST_NAMES, _FIRST_NAMES = 6, 3
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of a report: its heading, what it tells, and a list."""
-
-    heading: str
-    subject: str
-    lines: list[str]
-
-
-@dataclass(frozen=True)
 class Surprise:
     """What proofs found alike on a variant, and was not expected of them."""
 
@@ -77,31 +68,6 @@ def some(names: Collection[str]) -> str:
 
 def _by(report: ProofReport, proofs: Sequence[str]) -> str:
     return f" by {some(proofs)}" if len(report.proofs) > 1 else ""
-
-
-def sections(report: ProofReport) -> list[Section]:
-    """Say of each proof on each variant how it ended, and why.
-
-    Of very many it says that where it was not expected, and what each one tries.
-    """
-    if report.summarised:
-        return _summary(report)
-    return [
-        Section(proof, title, attack_lines(report, proof))
-        for proof, title in report.proofs.items()
-    ]
-
-
-def _summary(report: ProofReport) -> list[Section]:
-    titles = [f"{proof}: {title}" for proof, title in report.proofs.items()]
-    what = "what each tries; why each ended as it did is in the JSON"
-    tries = Section("The attacks", what, titles)
-    if lines := unexpected_lines(report):
-        return [Section(UNEXPECTED_TITLE, "what, and why", lines), tries]
-    return [tries]
-
-
-UNEXPECTED_TITLE = "Not as expected"
 
 
 def unexpected_lines(report: ProofReport) -> list[str]:

@@ -1,8 +1,9 @@
 """How the variants were run, for the configuration part of a report."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from temper.analysis.models import VariantInfo
+from temper.analysis.models import PriceReport, ProofReport, VariantInfo
+from temper.report.document import Block, Bullets, Command, FinePrint, Section
 
 _LABELS = {
     "cmdline": "command line",
@@ -16,6 +17,27 @@ _LABELS = {
 }
 
 
+def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
+    """Say how each variant was run, and how to run it again."""
+    yield Section("Variants", [Bullets(_variant_lines(report.variants))])
+    shared = shared_settings(report.variants)
+    settings = [f"{label}: {text}" for label, text in shared.items()]
+    own = [
+        f"{variant}: " + "; ".join(f"{label}: {text}" for label, text in found.items())
+        for variant, found in _own_settings(report.variants).items()
+        if found
+    ]
+    reproduce = Section("To reproduce", [Command(report.command)])
+    yield FinePrint([Section("Configuration", [Bullets([*settings, *own])]), reproduce])
+
+
+def _variant_lines(variants: Mapping[str, VariantInfo]) -> list[str]:
+    return [
+        f"{name}: {info.title} (Linux {info.kernel_release}: {info.cmdline})"
+        for name, info in variants.items()
+    ]
+
+
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
     """Return the settings that all variants have in common, by label."""
     return {
@@ -25,7 +47,7 @@ def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
     }
 
 
-def own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, str]]:
+def _own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, str]]:
     """Return the settings that differ: variant -> label -> value.
 
     Every variant has an entry, and every entry the same labels.

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from temper.doctor import Examination, State
-from temper.report.tables import WIDTH
+from temper.report.layout import WIDTH
 
 _STYLES = {State.OK: "green", State.LACKING: "bold red", State.OPTIONAL: "yellow"}
 

@@ -12,7 +12,7 @@ from temper.catalog import Feature, Variant
 from temper.kernel import Kernel
 from temper.kernel.cache import Item
 from temper.record.outcome import Outcome
-from temper.report.tables import WIDTH
+from temper.report.layout import WIDTH
 from temper.store import RunSummary
 
 

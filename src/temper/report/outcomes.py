@@ -1,84 +1,78 @@
-"""How each proof ended on each variant, as grids of text that fit a mail."""
+"""How each proof ended on each variant, as tables."""
 
 from collections.abc import Sequence
 
 from temper.analysis.models import ProofEvidence, ProofReport
+from temper.record.outcome import Outcome
 from temper.report.attacks import all_evidence
-from temper.report.tables import Grid, short_name, side_by_side
+from temper.report.document import Cell, Row, Table, Tone
+from temper.report.layout import fits
 
 SURPRISE_NOTE = "!: not what was expected."
 
+_TONES = {
+    Outcome.VULNERABLE: Tone.BAD,
+    Outcome.BLOCKED: Tone.GOOD,
+    Outcome.UNSUPPORTED: Tone.DOUBT,
+}
 
-def outcome_grids(report: ProofReport) -> list[Grid]:
+
+def outcome_tables(report: ProofReport) -> list[Table]:
     """Return the outcomes, ``!`` where not as expected.
 
     Variants are rows while all proofs fit side by side; else proofs are rows, and
-    sabotages have grids of their own.
+    sabotages have a table of their own.
     """
-    by_variant = side_by_side(report.proofs, lambda proofs: _by_variant(report, proofs))
-    if len(by_variant) == 1:
-        return by_variant
+    by_variant = _by_variant(report)
+    if fits(by_variant):
+        return [by_variant]
+    sound = [name for name in report.evidence if name not in report.sabotages]
     return [
-        grid
-        for variants in (_sound(report), report.sabotages)
-        for grid in side_by_side(variants, lambda names: _by_proof(report, names))
+        _by_proof(report, variants)
+        for variants in (sound, report.sabotages)
+        if variants
     ]
 
 
-def _sound(report: ProofReport) -> list[str]:
-    return [name for name in report.evidence if name not in report.sabotages]
-
-
-def _by_variant(report: ProofReport, proofs: Sequence[str]) -> Grid:
-    rows = [
-        [short_name(variant), *(_cell(report, variant, proof) for proof in proofs)]
+def _by_variant(report: ProofReport) -> Table:
+    rows = (
+        Row(variant, tuple(_cell(report, variant, proof) for proof in report.proofs))
         for variant in report.evidence
-    ]
-    return Grid(_header(proofs), rows)
+    )
+    return Table(tuple(report.proofs), tuple(rows))
 
 
-def _by_proof(report: ProofReport, variants: Sequence[str]) -> Grid:
-    rows = [
-        [short_name(proof), *(_cell(report, name, proof) for name in variants)]
-        for proof in proofs_told(report, variants)
-    ]
-    return Grid(_header(variants), rows)
-
-
-def proofs_told(report: ProofReport, variants: Sequence[str]) -> list[str]:
-    """Return the proofs that a table of ``variants`` has a row for."""
-    return [
-        proof
+def _by_proof(report: ProofReport, variants: Sequence[str]) -> Table:
+    rows = (
+        Row(proof, tuple(_cell(report, name, proof) for name in variants))
         for proof in report.proofs
-        if any(told(report, report.evidence[name][proof]) for name in variants)
-    ]
+        if any(_told(report, report.evidence[name][proof]) for name in variants)
+    )
+    return Table(tuple(variants), tuple(rows))
 
 
-def told(report: ProofReport, found: ProofEvidence) -> bool:
+def _told(report: ProofReport, found: ProofEvidence) -> bool:
     """Return whether the tables have an outcome: of very many the expected ones."""
     return not report.summarised or found.expected is not None
 
 
 def outcome_notes(report: ProofReport) -> list[str]:
     """Explain the mark in the tables of a report, and what they leave out."""
-    surprised = any(found.surprising for *_, found in all_evidence(report))
-    notes = [SURPRISE_NOTE if surprised else "", gaps_note(report)]
-    return [note for note in notes if note]
+    found = [each for *_, each in all_evidence(report)]
+    notes = []
+    if any(each.surprising for each in found):
+        notes.append(SURPRISE_NOTE)
+    if not all(_told(report, each) for each in found):
+        notes.append(GAPS_NOTE)
+    return notes
 
 
-def gaps_note(report: ProofReport) -> str:
-    """Explain the gaps in the tables of a report; empty where there is none."""
-    if all(told(report, found) for *_, found in all_evidence(report)):
-        return ""
-    return "Left out is what nothing was expected of; the JSON has it."
+GAPS_NOTE = "The tables leave out what nothing was expected of; the JSON has it."
 
 
-def _header(names: Sequence[str]) -> list[str]:
-    return ["", *map(short_name, names)]
-
-
-def _cell(report: ProofReport, variant: str, proof: str) -> str:
+def _cell(report: ProofReport, variant: str, proof: str) -> Cell:
     found = report.evidence[variant][proof]
-    if not told(report, found):
-        return ""
-    return found.outcome + (" !" if found.surprising else "")
+    if not _told(report, found):
+        return Cell(())
+    mark = " !" if found.surprising else ""
+    return Cell((found.outcome + mark,), _TONES[found.outcome])

@@ -1,40 +1,17 @@
-"""Tables as grids of text that fit a mail, whatever the variants are called.
+"""The tables of a price: what stands in which row and column."""
 
-A grid has a label column, a baseline column, and one column a variant; where
-the variants do not fit side by side they go on in the next grid.
-"""
-
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from temper.analysis.models import ClassRow, PriceReport, PriceRow
+from temper.analysis.models import ClassRow, Mark, PriceReport, PriceRow
+from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span
 
-WIDTH = 78
-_LABEL = 24
-"""Workload names longer than this go on in the next line."""
-_BASELINE, _VARIANT = 17, 27
-"""Names longer than these are cut in the middle, in the headers only."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Rows of cells under a header; the first column is text, the rest numbers."""
-
-    header: list[str]
-    rows: list[list[str]]
-
-    @property
-    def widths(self) -> list[int]:
-        """Characters that each column needs."""
-        lines = [self.header, *self.rows]
-        return [max(map(len, column)) for column in zip(*lines, strict=True)]
-
-    @property
-    def width(self) -> int:
-        """Characters of a line with ``| `` and `` |`` around the cells."""
-        return sum(self.widths) + 3 * len(self.header) + 1
+_TONES = {
+    Mark.DEARER: Tone.BAD,
+    Mark.CHEAPER: Tone.GOOD,
+    Mark.UNKNOWN: Tone.DOUBT,
+}
 
 
 @dataclass(frozen=True)
@@ -45,21 +22,20 @@ class _Entry:
     label: str
     variant: str
     baseline: str
-    parts: tuple[str, ...]
-    """Texts that stand under their like in the variant's column."""
+    cell: Cell
 
 
-def price_grids(report: PriceReport, without_ticks: bool) -> list[Grid]:
+def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
     """Return the price table, with or without the samples that ticks hit.
 
     The one with ticks is short: it has only the rows that ticks change, and how
-    many samples they hit.
+    many samples they hit. None where there is no row.
     """
     if without_ticks:
         rows = [row for row in report.rows if row.without_ticks]
-        return _grids(report.baseline, [_price_entry(row) for row in rows])
+        return _grouped(report.baseline, [_price_entry(row) for row in rows])
     entries = [_price_entry(row) for row in _changed_by_ticks(report)]
-    return _grids(report.baseline, _with_hits(report, entries))
+    return _grouped(report.baseline, _with_hits(report, entries))
 
 
 _RARE = 0.005
@@ -77,72 +53,80 @@ def counted_classes(report: PriceReport) -> list[str]:
     )
 
 
-def class_grids(report: PriceReport) -> list[Grid]:
+def class_table(report: PriceReport) -> Table | None:
     """Return instructions by class per operation, without what hardly occurs."""
     seen = counted_classes(report)
     entries = [
         _class_entry(row) for row in report.classes if row.instruction_class in seen
     ]
-    return _grids(report.baseline, entries)
+    return _grouped(report.baseline, entries)
 
 
-def switch_grids(report: PriceReport) -> list[Grid]:
+def switch_table(report: PriceReport) -> Table | None:
     """Return how many costly register writes each variant adds to an operation."""
     if not report.switches:
-        return []
+        return None
     rows = report.switches.rows
-    baselines = {r.workload: absolute(r.baseline_per_operation) for r in rows}
-    cells = {(r.workload, r.variant): signed(r.delta) for r in rows}
-    heading = _short(report.baseline, _BASELINE)
-    return side_by_side(
-        dict.fromkeys(row.variant for row in rows),
-        lambda variants: _by_workload(
-            ["", heading, *map(short_name, variants)],
-            {
-                workload: [before, *(cells[workload, name] for name in variants)]
-                for workload, before in baselines.items()
-            },
-        ),
-    )
+    before = {r.workload: Cell((absolute(r.baseline_per_operation),)) for r in rows}
+    cells = {(r.workload, r.variant): Cell((signed(r.delta),)) for r in rows}
+    return _by_workload(cells, report.baseline, before)
 
 
-def model_grids(report: PriceReport) -> list[Grid]:
+def model_table(report: PriceReport) -> Table | None:
     """Return what those writes would take on hardware by the stated model."""
     if not report.switches:
-        return []
-    rows = report.switches.rows
-    cells = {
-        (r.workload, r.variant): span([signed(end) for end in r.cycles]) for r in rows
-    }
-    return side_by_side(
-        dict.fromkeys(row.variant for row in rows),
-        lambda variants: _by_workload(
-            ["", *map(short_name, variants)],
-            {
-                workload: [cells[workload, name] for name in variants]
-                for workload in dict.fromkeys(row.workload for row in rows)
-            },
-        ),
+        return None
+    return _by_workload(
+        {
+            (r.workload, r.variant): Cell((span([signed(end) for end in r.cycles]),))
+            for r in report.switches.rows
+        }
     )
 
 
-def _by_workload(header: list[str], cells: Mapping[str, list[str]]) -> Grid:
-    """Return a row a workload; of a long name the last line has the cells."""
-    rows: list[list[str]] = []
-    for workload, values in cells.items():
-        *above, last = textwrap.wrap(workload, _LABEL)
-        rows += [[line, *("" for _ in values)] for line in above]
-        rows.append([last, *values])
-    return Grid(header, rows)
+def _by_workload(
+    cells: Mapping[tuple[str, str], Cell],
+    baseline: str = "",
+    before: Mapping[str, Cell] | None = None,
+) -> Table:
+    """Return a row a workload; ``before``: its cell of the baseline, if any."""
+    variants = tuple(dict.fromkeys(variant for _, variant in cells))
+    workloads = dict.fromkeys(workload for workload, _ in cells)
+    first = (baseline,) if before else ()
+    return Table(
+        columns=(*first, *variants),
+        rows=tuple(
+            Row(
+                workload,
+                (
+                    *((before[workload],) if before else ()),
+                    *(cells[workload, variant] for variant in variants),
+                ),
+            )
+            for workload in workloads
+        ),
+        repeated=len(first),
+    )
 
 
 def _price_entry(row: PriceRow) -> _Entry:
+    parts = (signed(row.delta), percent(row.delta_percent), row.mark.value)
     return _Entry(
         workload=row.workload,
         label=row.result_class,
         variant=row.variant,
         baseline=absolute(row.baseline_value),
-        parts=(signed(row.delta), percent(row.delta_percent), row.mark.value),
+        cell=Cell(parts, _TONES.get(row.mark, Tone.PLAIN)),
+    )
+
+
+def _class_entry(row: ClassRow) -> _Entry:
+    return _Entry(
+        workload=row.workload,
+        label=row.instruction_class,
+        variant=row.variant,
+        baseline=absolute(row.baseline_per_operation),
+        cell=Cell((signed(row.delta),)),
     )
 
 
@@ -158,20 +142,10 @@ def _with_hits(report: PriceReport, entries: Sequence[_Entry]) -> list[_Entry]:
             label="samples hit",
             variant=entry.variant,
             baseline=absolute(before),
-            parts=(signed(more), "", ""),
+            cell=Cell((signed(more),)),
         )
         lines += [entry] if first in lines else [first, entry]
     return lines
-
-
-def _class_entry(row: ClassRow) -> _Entry:
-    return _Entry(
-        workload=row.workload,
-        label=row.instruction_class,
-        variant=row.variant,
-        baseline=absolute(row.baseline_per_operation),
-        parts=(signed(row.delta),),
-    )
 
 
 def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
@@ -191,70 +165,22 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
     return [row for row in ticked if (row.workload, row.result_class) in changed]
 
 
-def _grids(baseline: str, entries: Sequence[_Entry]) -> list[Grid]:
-    return side_by_side(
-        dict.fromkeys(entry.variant for entry in entries),
-        lambda variants: _grid(baseline, variants, entries),
-    )
+def _grouped(baseline: str, entries: Sequence[_Entry]) -> Table | None:
+    """Return a table with a group of rows a workload; None without entries."""
+    if not entries:
+        return None
+    variants = tuple(dict.fromkeys(entry.variant for entry in entries))
+    cells = {(x.workload, x.label, x.variant): x.cell for x in entries}
+    rows: list[Row] = []
+    group = ""
+    lines = {(x.workload, x.label): x.baseline for x in entries}
+    for (workload, label), before in lines.items():
+        if workload != group:
+            group = workload
+            rows.append(Row(workload))
+        found = (cells.get((workload, label, name), _EMPTY) for name in variants)
+        rows.append(Row(label, (Cell((before,)), *found)))
+    return Table((baseline, *variants), tuple(rows), repeated=1)
 
 
-def side_by_side(
-    columns: Iterable[str], grid: Callable[[Sequence[str]], Grid]
-) -> list[Grid]:
-    """Put as many columns side by side as fit, the others in further grids."""
-    grids: list[Grid] = []
-    group: list[str] = []
-    for column in columns:
-        wider = grid([*group, column])
-        if group and wider.width > WIDTH:
-            group = [column]
-            grids.append(grid(group))
-        else:
-            group.append(column)
-            grids[-1:] = [wider]
-    return grids
-
-
-def _grid(baseline: str, variants: Sequence[str], entries: Sequence[_Entry]) -> Grid:
-    columns = [
-        _column([entry for entry in entries if entry.variant == variant])
-        for variant in variants
-    ]
-    absolutes = {(entry.workload, entry.label): entry.baseline for entry in entries}
-    rows: list[list[str]] = []
-    workload = ""
-    for place, value in absolutes.items():
-        if place[0] != workload:
-            workload = place[0]
-            names = textwrap.wrap(workload, _LABEL)
-            rows += [[name, "", *("" for _ in variants)] for name in names]
-        cells = [column.get(place, "") for column in columns]
-        rows.append([f"  {place[1]}", value, *cells])
-    heading = _short(baseline, _BASELINE)
-    return Grid(["", heading, *map(short_name, variants)], rows)
-
-
-def _column(entries: Sequence[_Entry]) -> dict[tuple[str, str], str]:
-    """Return the cells of one variant by workload and label, parts aligned."""
-    widths = [
-        max(map(len, parts))
-        for parts in zip(*(entry.parts for entry in entries), strict=True)
-    ]
-    return {
-        (entry.workload, entry.label): " ".join(
-            part.rjust(width) for part, width in zip(entry.parts, widths, strict=True)
-        )
-        for entry in entries
-    }
-
-
-def short_name(name: str) -> str:
-    """Return the name of a variant or proof as the tables have room for."""
-    return _short(name, _VARIANT)
-
-
-def _short(name: str, limit: int) -> str:
-    if len(name) <= limit:
-        return name
-    head = (limit - 2) // 2
-    return name[:head] + ".." + name[head + 2 - limit :]
+_EMPTY = Cell(())

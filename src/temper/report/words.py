@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from temper.analysis.in_force import on_off
 from temper.analysis.models import (
+    Distribution,
     PriceReport,
     PriceRow,
     ProofReport,
@@ -64,13 +65,12 @@ def _workloads(rows: Sequence[PriceRow]) -> str:
     return "1 workload" if len(rows) == 1 else f"{len(rows)} workloads"
 
 
-def table_title(report: PriceReport, without_ticks: bool) -> str:
+def table_title(report: PriceReport) -> str:
     """Name what the price table holds: unit, direction, baseline, machine."""
-    ticks = "without" if without_ticks else "with"
     doubt = "" if report.exact else "NOT EXACT. "
     return (
         f"{doubt}{report.unit.capitalize()} per operation, timing included, "
-        f"{ticks} the samples a timer tick fell into. {report.baseline}: absolute; "
+        f"without the samples a timer tick fell into. {report.baseline}: absolute; "
         f"the others: difference from {report.baseline}, + is dearer. "
         f"{configuration_line(report)}."
     )
@@ -246,9 +246,10 @@ def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
     return lines
 
 
-def variant_lines(report: PriceReport | ProofReport) -> list[str]:
-    """Say of each variant what it is and how its kernel was started."""
-    return [
-        f"{name}: {info.title} (Linux {info.kernel_release}: {info.cmdline})"
-        for name, info in report.variants.items()
+def distribution_caption(distributions: Sequence[Distribution]) -> str:
+    """Name a plot of distributions, and how many samples it leaves out."""
+    hits = [
+        f"{sum(count for _, count in one.tick_bins):,} ({one.variant})"
+        for one in distributions
     ]
+    return f"{distributions[0].workload}. Samples hit by timer ticks: {', '.join(hits)}"
