@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which class an instruction belongs to: one file per architecture. */
+/* Tells which class an instruction belongs to; one file per architecture. */
 #ifndef TEMPER_CLASSES_H
 #define TEMPER_CLASSES_H
 
@@ -10,7 +10,7 @@ enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16 };
 
 enum marker { MARKER_NONE, MARKER_BEGIN, MARKER_PAUSE, MARKER_END };
 
-/* Names of the classes; the first is of those in no other. NULL ends the list. */
+/* Names of the classes; the first is for instructions of no other. NULL ends the list. */
 extern const char *const class_names[];
 
 /* Index into class_names. */

@@ -28,7 +28,7 @@ const char *const class_names[] = {
 	NULL,
 };
 
-/* An instruction is of @class if it is @value where @mask has ones; the first fits. */
+/* An instruction is of @class if it equals @value where @mask is set; the first match wins. */
 static const struct pattern {
 	uint32_t mask;
 	uint32_t value;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * QEMU TCG plugin: counts the instructions between a begin and an end marker by
- * class, apart for kernel and user, and writes a record per marked region. From a
- * pause marker to the next begin marker nothing is counted.
+ * QEMU TCG plugin: counts the instructions between a begin and an end marker by class,
+ * separately for kernel and user, and writes a record per marked region. It counts
+ * nothing from a pause marker to the next begin marker.
  *
- * Counted per instruction, not per block: a block left early would count whole.
+ * It counts per instruction, not per block, because a block that is left early would
+ * count as a whole.
  *
  * Argument: out=FILE
  */

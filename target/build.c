@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: times the build of a program by the C compiler of the host, which is in
- * the initramfs: the driver runs compiler, assembler and linker, each a process with
- * its files, its libraries and its memory.
+ * Description: times the build of a program with the host's C compiler, which is in the
+ * initramfs: the driver runs compiler, assembler and linker, each as a process with its
+ * files, libraries and memory.
  *
- * What is built is the init that runs, from the same source in the same way: each
- * result has to be equal to it, byte by byte.
+ * It builds the running init from the same source in the same way: each result must
+ * equal it, byte for byte.
  *
  * Usage: build cc SAMPLES WARMUP
  */
@@ -27,7 +27,7 @@
 
 #define ORIGINAL "/init"
 #define BUILT    "/built"
-/* Where the driver and what it runs are. */
+/* The folders of the driver and of the programs that it runs. */
 #define PROGRAMS "/usr/local/bin:/usr/bin:/bin"
 
 static char *const command[] = {
@@ -41,10 +41,10 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/* Of the compiler. Ours has what the results need. */
+/* The compiler's environment; ours has variables that the results need. */
 static char *const environment[] = { "PATH=" PROGRAMS, "LC_ALL=C", "TMPDIR=/tmp", NULL };
 
-/* Nothing that differs from boot to boot: addresses, folders. */
+/* Addresses and folders must not differ from boot to boot. */
 static void prepare(void)
 {
 	if (personality(ADDR_NO_RANDOMIZE) < 0)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: times context switches of two tasks through one pipe.
+ * Description: times context switches between two tasks that share a pipe.
  *
  * The pipe holds one packet. So each write waits until the reader has taken the
- * packet before, and each read until there is one: a packet takes two switches,
- * which is checked against the kernel's own count of them.
+ * previous packet, and each read waits until there is one: a packet takes two switches.
+ * The program checks this against the kernel's own count.
  *
  * Usage: ctx pipe PACKETS WARMUP
  */
@@ -66,7 +66,7 @@ static uint64_t switches(int who)
 
 static void open_pipe(int fds[2])
 {
-	/* Packet mode: a slot holds one write; a pipe of a page has one slot. */
+	/* In packet mode a slot holds one write, and a pipe of one page has one slot. */
 	if (pipe2(fds, O_DIRECT) || fcntl(fds[1], F_SETPIPE_SZ, getpagesize()) < 0)
 		fail("pipe");
 }
@@ -74,7 +74,7 @@ static void open_pipe(int fds[2])
 static void check_switches(uint64_t seen, uint64_t packets)
 {
 	uint64_t expected = packets * SWITCHES_PER_PACKET;
-	/* Ticks and what else runs; and how both tasks start and end. */
+	/* Switches for ticks and other tasks, and for the start and end of both tasks. */
 	uint64_t others = expected / 100 + 16;
 
 	if (seen + others >= expected && seen <= expected + others)
@@ -105,8 +105,8 @@ int main(int argc, char **argv)
 		.overhead = clock_overhead(),
 	};
 	/*
-	 * On two CPUs there is nothing to switch; and a reader that preempts the writer
-	 * makes a packet take now one switch, now three, by the scheduler's mood.
+	 * On two CPUs there is nothing to switch. A reader that preempts the writer
+	 * makes a packet take one switch or three, as the scheduler decides.
 	 */
 	share_a_cpu();
 	open_pipe(fds);

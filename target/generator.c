@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: times generators of stack offsets, each draw on its own.
+ * Description: times generators of stack offsets, each draw separately.
  *
  * Usage: generator WORD DRAWS WARMUP
  *
- * Each generator is a function that loads its state, draws, and stores the state,
- * as system-call entry would. "nothing" is a function that does nothing: what the
- * others take more is the generator. What entry code needs to find its state (per
- * CPU or per task) differs between architectures and is not in here.
+ * Each generator is a function that loads its state, draws, and stores the state, as
+ * system call entry would. "nothing" is a function that does nothing: whatever the
+ * others take beyond it is the generator. How entry code finds its state (per CPU or
+ * per task) differs between architectures and is not included.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ union state {
 	uint64_t seed[16];
 } __attribute__((aligned(64)));
 
-/* Not one instruction but the return. */
+/* Only the return instruction. */
 static uint32_t draw_nothing(union state *s)
 {
 	uint32_t offset;
@@ -65,7 +65,7 @@ static inline uint32_t lfsr_word(uint32_t word, uint32_t mask, int left, int rig
 	return ((word & mask) << left) ^ (((word << shift) ^ word) >> right);
 }
 
-/* A step of the kernel's prandom_u32_state(). */
+/* One step of the kernel's prandom_u32_state(). */
 static uint32_t draw_lfsr(union state *s)
 {
 	uint32_t *word = s->lfsr.word;
@@ -90,7 +90,7 @@ static uint32_t draw_mulfold(union state *s)
 	return s->fold.state & OFFSET_MASK;
 }
 
-/* The same, with no state that every key maps to itself. */
+/* The same, but no state maps to itself under every key. */
 static uint32_t draw_mulfold_key(union state *s)
 {
 	uint64_t key = s->fold.key;
@@ -104,7 +104,7 @@ static inline uint64_t rotate64(uint64_t x, int by)
 	return x << by | x >> (64 - by);
 }
 
-/* One SipRound on a state of its own is a permutation: nothing is lost, none added. */
+/* One SipRound without input is a permutation: it neither loses nor adds entropy. */
 static uint32_t draw_siphash(union state *s)
 {
 	uint64_t *v = s->sip.v;
@@ -144,7 +144,7 @@ static inline void quarter_round(uint32_t *x, int a, int b, int c, int d)
 	x[b] = rotate32(x[b] ^ x[c], 7);
 }
 
-/* Half of the block is the next key: what was drawn cannot be told from the state. */
+/* Half of the block is the next key, so the state does not reveal earlier draws. */
 static __attribute__((noinline)) void chacha_refill(union state *s)
 {
 	uint32_t input[CHACHA_WORDS] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
@@ -216,7 +216,7 @@ static const struct generator *find_generator(const char *word)
 	return NULL;
 }
 
-/* The same seed in every boot, or the counts would not repeat. */
+/* The seed is the same in every boot; otherwise the counts would not repeat. */
 static void seed(union state *s)
 {
 	uint64_t word = 1;
@@ -237,7 +237,7 @@ static void time_draws(struct samples *samples, const struct generator *g, union
 		uint64_t begin = clock_begin(), value;
 		uint32_t offset = draw(s);
 
-		/* The draw is of use to nobody else. */
+		/* Or the compiler drops the draw, which is not used. */
 		__asm__ volatile("" : : "r"(offset) : "memory");
 		value = clock_end() - begin;
 		samples_add(samples, value, tick_clock());

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: times what changes many page-table entries at once, on a mapping of
- * known shape: fork() and munmap() of it, mprotect() and mremap() there and back, and
- * the faults that fill it.
+ * Description: times operations that change many page table entries at once, on a
+ * mapping of known shape: fork() and munmap() of it, mprotect() and mremap() there and
+ * back, and the faults that fill it.
  *
- * The shapes are those of the published micromm figures, which map 1 GB; here it is
- * 16 MB, eight tables full, which an emulated CPU can fill again for every sample:
+ * The shapes are those of the published micromm figures, which map 1 GB; this program
+ * maps 16 MB, eight full tables, which an emulated CPU can refill for every sample:
  *
- *   p1     pages of their own (folios of order 0)
+ *   p1     single pages (folios of order 0)
  *   p512   huge pages (folios of PMD order), mapped page by page
  *   pmd    huge pages, each mapped by one entry
- *   few    64 pages of their own, in one page table
+ *   few    64 single pages in one page table
  *   table  512 of them: the same table, full
  *
- * A sample holds one call, or several of what takes little.
+ * A sample holds one call, or several if a call is short.
  *
  * Usage: micromm WORD SAMPLES WARMUP
  */
@@ -52,16 +52,16 @@ enum {
 };
 
 /*
- * Below nothing else of a program, so that all its tables but the uppermost are its
- * own, wherever the kernel put the rest. The other one begins within a huge page:
- * from here to there the kernel has to move entries, not tables.
+ * Far from the program's other mappings, so that the region shares only the topmost
+ * tables with them, wherever the kernel put those. The other region begins within a
+ * huge page: a move between the two must move entries, not tables.
  */
 #define REGION       ((char *)0x200000000)
 #define OTHER_REGION ((char *)0x280000000 + PAGE)
 
 enum folios { SMALL, SPLIT, HUGE };
 
-/* What is timed, round by round: what makes the next one ready is left out. */
+/* What is timed, round by round. The preparation of the next round is left out. */
 struct timing {
 	struct samples *samples;
 	bool counted;
@@ -100,7 +100,7 @@ static inline void timing_end(struct timing *t)
 {
 	uint64_t value = clock_end() - t->begin;
 
-	/* Before anything is written: after a fork() that copies a page. */
+	/* First, because after a fork() the writes below copy pages. */
 	if (t->counted)
 		marker_pause();
 	t->value += value;
@@ -125,19 +125,19 @@ static void region_map(const struct word *word)
 
 	if (mmap(REGION, region_size(word), PROT_READ | PROT_WRITE, flags, -1, 0) != REGION)
 		fail("mmap");
-	/* A kernel without huge pages has no advice about them; it is small ones anyway. */
+	/* A kernel without huge pages rejects advice about them, but uses small ones anyway. */
 	if (madvise(REGION, region_size(word), advice) &&
 	    (errno != EINVAL || advice == MADV_HUGEPAGE))
 		fail("madvise");
 }
 
-/* Protection that differs within a huge page takes a table; the folio stays whole. */
+/* If protection differs within a huge page, it needs a table; the folio stays whole. */
 static void region_split(const struct word *word)
 {
 	for (char *at = REGION; at < REGION + region_size(word); at += HUGE_PAGE)
 		if (mprotect(at, PAGE, PROT_READ) || mprotect(at, PAGE, PROT_READ | PROT_WRITE))
 			fail("mprotect");
-	/* Or khugepaged puts the entries back together. */
+	/* Or khugepaged collapses the entries again. */
 	if (madvise(REGION, region_size(word), MADV_NOHUGEPAGE))
 		fail("madvise");
 }
@@ -157,9 +157,9 @@ static void region_unmap(const struct word *word)
 }
 
 /*
- * What fork() asks of the kernel, without what the C library does around it: that
- * would copy pages of its data. The child ends at once; its end is waited for
- * outside of the sample, as it is no part of the parent's call.
+ * The system call of fork() without the C library's work around it, which would copy
+ * pages of the library's data. The child ends at once; the parent waits for it outside
+ * of the sample, since that is not part of its call.
  */
 static void time_fork(struct timing *t)
 {
@@ -184,7 +184,7 @@ static void time_forks(const struct word *word, struct timing *t, uint64_t round
 	region_unmap(word);
 }
 
-/* A fork leaves pages read-only, and the next one has that done, unless they are written again. */
+/* A fork write-protects pages; the next one need not, unless they were written again. */
 static void time_forks_of_written(const struct word *word, struct timing *t, uint64_t rounds)
 {
 	region_map(word);
@@ -206,7 +206,7 @@ static void time_munmaps(const struct word *word, struct timing *t, uint64_t rou
 	}
 }
 
-/* A sample fills a table: the first of its faults makes it. */
+/* A sample fills a table; its first fault creates the table. */
 static void time_faults(const struct word *word, struct timing *t, uint64_t rounds)
 {
 	for (uint64_t i = 0; i < rounds; i++) {
@@ -290,7 +290,7 @@ static const struct word *find_word(const char *name)
 	return NULL;
 }
 
-/* The kilobytes of @field in a file of the kernel, after a line that begins with @after. */
+/* The kilobytes of @field in a file of /proc, after a line that begins with @after. */
 static uint64_t read_kilobytes(const char *path, const char *after, const char *field)
 {
 	FILE *file = fopen(path, "r");
@@ -363,8 +363,9 @@ static uint64_t page_table_kilobytes(void)
 }
 
 /*
- * By the kernel's own counts: so many pages, mapped so, by so many tables (a huge
- * entry has one in reserve) below one of the level above, and none left afterwards.
+ * Check by the kernel's own counts that the region has the right number of pages,
+ * mapped as its shape says, by the right number of tables (a huge entry keeps one in
+ * reserve) below one table of the next level, and that no table is left afterwards.
  */
 static void check_region(const struct word *word)
 {
@@ -423,7 +424,7 @@ static void disable_huge_pages(void)
 	set_huge_pages("never");
 }
 
-/* In a machine as small as a guest they are off: have them for as long as we run. */
+/* The kernel turns them off in a machine as small as a guest: turn them on for this run. */
 static bool need_huge_pages(void)
 {
 	char mode[64];
@@ -435,7 +436,7 @@ static bool need_huge_pages(void)
 	return set_huge_pages("madvise") && !atexit(disable_huge_pages);
 }
 
-/* Where stack and heap are decides how many pages and tables a fork() copies. */
+/* The places of stack and heap decide how many pages and tables a fork() copies. */
 static void fix_addresses(char **argv)
 {
 	int mode = personality(0xffffffff);
@@ -450,7 +451,7 @@ static void fix_addresses(char **argv)
 	fail("exec");
 }
 
-/* For three ticks at least: with them goes what is freed late. */
+/* At least three ticks long: the kernel frees some things late, in a tick. */
 static uint64_t warm_up(const struct word *word, struct timing *t, uint64_t least)
 {
 	uint64_t count = 0, last = tick_clock();
@@ -501,7 +502,7 @@ int main(int argc, char **argv)
 	};
 	warm = new_timing(word, false);
 	timing = new_timing(word, true);
-	/* Or a child ends, now and then, within the sample it was made in. */
+	/* Or a child sometimes ends within the sample that made it. */
 	share_a_cpu();
 	check_region(word);
 

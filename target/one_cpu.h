@@ -2,7 +2,7 @@
 /*
  * Tasks that take turns on one CPU.
  *
- * Who includes this defines _GNU_SOURCE first, and has a fail() that says what failed.
+ * Define _GNU_SOURCE before including this, and provide a fail() that says what failed.
  */
 #ifndef TEMPER_ONE_CPU_H
 #define TEMPER_ONE_CPU_H
@@ -12,8 +12,8 @@
 static void fail(const char *what);
 
 /*
- * Keep this process and those it makes to one CPU, as batch tasks, which do not preempt
- * the one that makes or wakes them.
+ * Keep this process and its children on one CPU, as batch tasks, which do not preempt
+ * the task that creates or wakes them.
  */
 static inline void share_a_cpu(void)
 {

@@ -12,8 +12,8 @@
 #include "arch/arch.h"
 
 enum {
-	NEAR = 1 << 16, /* values below are counted in an array */
-	FAR = 1 << 20,  /* so many values at or above it can be kept */
+	NEAR = 1 << 16, /* an array counts the values below this */
+	FAR = 1 << 20,  /* the most values at or above NEAR that can be kept */
 	BINS_PER_RECORD = 500,
 };
 
@@ -119,7 +119,7 @@ void samples_end(struct samples *s)
 
 void samples_put(struct samples *s, uint64_t value, bool tick)
 {
-	/* FNV-1a by words: two boots agree only if every sample does, in order. */
+	/* FNV-1a by words: two boots agree only if all samples do, in order. */
 	s->sequence = (s->sequence ^ value) * 1099511628211u;
 	if (value < NEAR) {
 		s->near[tick][value]++;
@@ -147,7 +147,7 @@ static int compare_far(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* How many samples from @first on are alike, once they are sorted. */
+/* How many samples from @first on are equal, in the sorted array. */
 static size_t same_far(const struct samples *s, size_t first)
 {
 	size_t next = first + 1;
@@ -191,7 +191,7 @@ static void print_histogram(const struct samples *s, const char *workload, bool 
 		puts("]}");
 }
 
-/* Init counts the marked regions of the boot and says which is ours. */
+/* Init counts the marked regions of the boot and says which one is ours. */
 static unsigned int region(void)
 {
 	const char *given = getenv("TEMPER_REGION");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of one workload: an exact histogram, split by whether a timer tick
- * fell into the sample, and what is needed to check that nothing was missed.
+ * Samples of one workload: an exact histogram, split by whether a timer tick fell into
+ * the sample, and the figures that show that nothing was missed.
  */
 #ifndef TEMPER_SAMPLE_H
 #define TEMPER_SAMPLE_H
@@ -12,7 +12,7 @@
 
 struct samples;
 
-/* What the loop says of itself when it is done. */
+/* What the loop reports about itself when it is done. */
 struct workload {
 	const char *name;
 	uint64_t count;
@@ -25,23 +25,23 @@ struct workload {
 struct samples *samples_create(void);
 void samples_destroy(struct samples *s);
 
-/* Keep the samples out of child processes, where their pages would be mapped too. */
+/* Keep the samples out of child processes: fork() would copy their mappings. */
 void samples_hide(struct samples *s);
 
-/* Start counting ticks and interrupts; call right before the marked region. */
+/* Start counting ticks and interrupts. Call it right before the marked region. */
 void samples_begin(struct samples *s);
 void samples_end(struct samples *s);
 
 /*
- * A sample was hit by a tick if @tick_now, read right after it, is not what it was
- * after the sample before. So a tick between the two samples counts as well: those
- * few hit nothing, but no sample that was hit is missed.
+ * A tick hit the sample if @tick_now, read right after it, differs from its value after
+ * the previous sample. So a tick between two samples counts too: those few hit nothing,
+ * but no sample that was hit is missed.
  */
 void samples_add(struct samples *s, uint64_t value, uint64_t tick_now);
 
 /*
- * The same by who knows whether a tick hit it. Of samples so long that ticks fall into
- * every one, they are a part: none is told apart.
+ * As samples_add(), but the caller says whether a tick hit. If ticks fall into every
+ * sample, because samples are long, they are part of the cost: pass false.
  */
 void samples_put(struct samples *s, uint64_t value, bool tick);
 
@@ -49,12 +49,12 @@ void samples_put(struct samples *s, uint64_t value, bool tick);
 void samples_print(struct samples *s, const struct workload *w);
 
 /*
- * The coarse clock moves only when the kernel handles a timer tick, and reading
- * it takes no system call: between two equal reads there was no tick.
+ * The coarse clock moves only when the kernel handles a timer tick, and reading it
+ * takes no system call: there was no tick between two equal reads.
  */
 uint64_t tick_clock(void);
 
-/* The least that two clock reads with nothing between them are apart. */
+/* The smallest difference between two clock reads with nothing between them. */
 uint64_t clock_overhead(void);
 
 #endif

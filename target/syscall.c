@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: times a small system call, each call on its own.
+ * Description: times a small system call, each call separately.
  *
  * Usage: syscall getpid|getppid|invalid CALLS WARMUP
  */
@@ -12,7 +12,7 @@
 #include "arch/arch.h"
 #include "sample.h"
 
-/* Far above any table, so that the kernel turns it down at once. */
+/* Far above any table, so that the kernel rejects it at once. */
 #define INVALID_NUMBER 0xffff
 
 static const struct call {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: times vmalloc() and vfree(), or vm_map_ram() and vm_unmap_ram(), by the
- * kernel's own lib/test_vmalloc.c: a module that runs one of its tests when it is
- * loaded, says in the kernel's log how long that took, and fails to load on purpose.
+ * Description: times vmalloc() and vfree(), or vm_map_ram() and vm_unmap_ram(), with
+ * the kernel's own lib/test_vmalloc.c: a module that runs one of its tests when it is
+ * loaded, logs how long the test took, and fails to load on purpose.
  *
  *   pN       fix_size_alloc_test of N pages
  *   pN-huge  the same by vmalloc_huge(), which maps 512 pages by one entry
  *   random   random_size_alloc_test: 1 to 100 pages
  *   map-ram  vm_map_ram_test of one page
  *
- * A sample is one load with thousands of pairs of calls, as the test counted them: by
- * the same clock as ours, the loading not included. What is counted by class holds the
- * loading, too.
+ * A sample is one load with thousands of pairs of calls. The test itself times them, by
+ * the same clock as ours and without the loading. The counts by class include the
+ * loading.
  *
  * Usage: vmalloc WORD SAMPLES WARMUP
  */
@@ -29,10 +29,10 @@
 
 #define MODULE "/vmalloc_test.ko"
 
-/* So many that of register writes, counted by class, loading is under a hundredth. */
+/* Enough that loading is under a hundredth of the register writes counted by class. */
 enum { LOOPS = 10000, LONG_LOOPS = 2500, LONG = 64 };
 
-/* As run_test_mask of the module has them. */
+/* Bits of the module's run_test_mask. */
 enum test { FIX_SIZE = 1, RANDOM_SIZE = 8, MAP_RAM = 1024 };
 
 static const struct word {
@@ -78,7 +78,7 @@ static int log_open(void)
 	return fd;
 }
 
-/* Find @text in what the kernel logged since @fd was read last, a line a read. */
+/* Find @text in what the kernel logged since the last read of @fd; a read gives a line. */
 static void log_find(int fd, const char *text, char *line, size_t size)
 {
 	ssize_t got;
@@ -92,7 +92,7 @@ static void log_find(int fd, const char *text, char *line, size_t size)
 	exit(1);
 }
 
-/* What the kernel says of the test: that it passed, and what the clock counted. */
+/* What the kernel logged about the test: that it passed, and what the clock counted. */
 static uint64_t read_result(const struct word *word, int log)
 {
 	char line[1024], passed[64];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Draw the kernel's random numbers without system calls, from Python by ctypes.
+"""Draw the kernel's random numbers without system calls, from Python with ctypes.
 
 python3 python.py [PATH OF libvgetrandom.so.0]
 """
@@ -39,7 +39,7 @@ class VGetrandom:
         buf = ctypes.create_string_buffer(size)
         done = 0
         while done < size:
-            # A signal ends long calls early.
+            # A signal can end a long call early.
             got = self._fill(ctypes.byref(buf, done), size - done, 0)
             if got < 0:
                 raise OSError(-got, os.strerror(-got))
@@ -47,12 +47,12 @@ class VGetrandom:
         return buf.raw
 
     def batch_u64(self) -> int:
-        """Return 64 bits of the batch, which does not notice clones of its machine."""
+        """Return 64 bits from the batch, which does not notice machine clones."""
         number: int = self._batch_u64()
         return number
 
     def status(self) -> str:
-        """Say how numbers come."""
+        """Say how numbers are served."""
         how: bytes = self._status_text(self._status())
         simd: bytes = self._simd()
         return f"{how.decode()}; {simd.decode()}"
@@ -67,7 +67,7 @@ def time_call(draw: Callable[[int], bytes], size: int, calls: int) -> float:
 
 
 def compare(library: VGetrandom, size: int) -> str:
-    """Time both ways in turns, so that both meet the same machine."""
+    """Time both ways in turn, so that the same disturbances hit both."""
     calls = max(1, min(CALLS_A_ROUND, BYTES_A_ROUND // size))
     ours, theirs = [], []
     for _ in range(ROUNDS):
@@ -78,13 +78,13 @@ def compare(library: VGetrandom, size: int) -> str:
 
 
 def main() -> None:
-    """Draw, and compare."""
+    """Draw some numbers, and compare the costs."""
     library = VGetrandom(*sys.argv[1:2])
     print("bytes:", library.urandom(16).hex())
     print("number:", library.batch_u64())
     print("served by:", library.status())
     print()
-    print("Nanoseconds per call (medians), and how much faster vgetrandom is.")
+    print("Nanoseconds per call (medians), and how many times as fast vgetrandom is.")
     print(f"{'bytes':>8} {'vgetrandom':>12} {'os.urandom':>12} {'ratio':>8}")
     for size in (16, 256, 4096, 65536):
         print(compare(library, size))

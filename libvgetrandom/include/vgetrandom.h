@@ -2,8 +2,8 @@
 /*
  * Random numbers of the kernel's generator without a system call, for programs on any libc.
  *
- * Functions may be called by any thread, and by a signal handler at any moment. Programs that fork
- * need not do anything. What is promised, and what is not: SECURITY.md.
+ * Any thread, and a signal handler at any moment, may call these functions. Programs that fork need
+ * not do anything. SECURITY.md says what is promised and what is not.
  */
 #ifndef VGETRANDOM_H
 #define VGETRANDOM_H
@@ -19,30 +19,30 @@ extern "C" {
 /* Pass-through: the kernel's own generator, as secure as the system call. */
 
 /*
- * Does what getrandom(2) does, with its flags, and as a rule without a system call. Never touches
- * errno. Of flags that contradict each other, GRND_RANDOM and GRND_INSECURE, the vDSO function does
- * not complain.
+ * Does what getrandom(2) does, with its flags, and usually without a system call. Never touches
+ * errno. The vDSO function does not reject flags that contradict each other, GRND_RANDOM and
+ * GRND_INSECURE.
  *
  * Returns the number of bytes written to buf, or a negative error number: those of getrandom(2)
- * without EFAULT, which is a SIGSEGV here.
+ * except EFAULT, which is a SIGSEGV here.
  */
 ssize_t vgetrandom(void *buf, size_t len, unsigned int flags);
 
 /*
- * Makes all that the calling thread will need, so that its later calls do no system call, as a
- * sandbox may want it: not for memory, not in signal handlers nested up to three deep. One remains,
- * which no program can avoid: the vDSO function itself calls getrandom(2) for a new key when the
- * kernel reseeds its generator, about once a minute, when it took the state's page back, and after
- * a fork.
+ * Makes everything that the calling thread will need, so that its later calls make no system call,
+ * for example in a sandbox: not for memory, and not in signal handlers nested up to three deep. One
+ * remains, which no program can avoid: the vDSO function itself calls getrandom(2) for a new key
+ * when the kernel has reseeded its generator, about once a minute, when the kernel took the state's
+ * page back, and after a fork.
  *
- * Returns 0, or a negative error number if calls of this thread will do system calls: -ENOSYS if
- * the kernel offers no vDSO function, -ENOMEM without memory, those of getrandom(2).
+ * Returns 0, or a negative error number if calls of this thread will make system calls: -ENOSYS if
+ * the kernel offers no vDSO function, -ENOMEM if there is no memory, or an error of getrandom(2).
  */
 int vgetrandom_prewarm(void);
 
 /*
- * Gives back what the calling thread holds; its next call takes anew. For threads that end without
- * libc's knowledge: those of libc give back by themselves. Not for signal handlers.
+ * Gives back what the calling thread holds; its next call takes it again. For threads that end
+ * without libc's knowledge: libc's own threads give back automatically. Not for signal handlers.
  */
 void vgetrandom_release(void);
 
@@ -51,11 +51,11 @@ enum vgetrandom_status {
 	VGETRANDOM_VDSO = 0,
 	/* System calls: the kernel has no such function (before 6.11), or hides it. */
 	VGETRANDOM_NO_VDSO = 1,
-	/* System calls: there was no memory for a state. Tried again now and then. */
+	/* System calls: there was no memory for a state. Tried again from time to time. */
 	VGETRANDOM_NO_MEMORY = 2,
 	/*
-	 * The vDSO function, with a state borrowed for each call and somewhat slower: this thread
-	 * is about to end, or libc would not tell when it ends.
+	 * The vDSO function, with a state borrowed for each call, which is somewhat slower: this
+	 * thread is about to end, or libc would not tell when it ends.
 	 */
 	VGETRANDOM_BORROWED = 3,
 };
@@ -63,7 +63,7 @@ enum vgetrandom_status {
 /* How the next call of this thread will be served. */
 enum vgetrandom_status vgetrandom_status(void);
 
-/* The same in words, for people. */
+/* The status in words. */
 const char *vgetrandom_status_text(enum vgetrandom_status status);
 
 /* The vector instructions in use: "avx512", "avx2", "sse2" or "neon". */
@@ -73,12 +73,12 @@ const char *vgetrandom_simd(void);
  * Batch: random numbers from a buffer of the calling thread, which the generator above fills. For
  * programs that draw many small numbers.
  *
- * A BATCH DOES NOT NOTICE that its virtual machine was cloned or put back to a snapshot, until it
- * is filled again: once the kernels know, both machines may still get the same numbers, 3072 bytes
- * at most. Pass-through notices when the kernel does. Forks are noticed.
+ * A BATCH DOES NOT NOTICE that its virtual machine was cloned or restored from a snapshot until it
+ * is filled again: once the kernels know, both machines may still get the same numbers, at most
+ * 3072 bytes. Pass-through notices when the kernel does. A batch notices forks.
  *
- * These end the program (SIGILL or SIGTRAP) if the kernel refuses to give random bytes, which only
- * a seccomp filter makes it do: a caller can do nothing sensible without.
+ * These functions end the program (SIGILL or SIGTRAP) if the kernel refuses to give random bytes,
+ * which it does only under a seccomp filter: a caller can do nothing sensible without them.
  */
 uint32_t vgetrandom_batch_u32(void);
 uint64_t vgetrandom_batch_u64(void);

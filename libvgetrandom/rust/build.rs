@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles the C library, with the flags of its meson.build.
+//! Compiles the C library with the flags of its meson.build.
 
 use std::env;
 
@@ -19,7 +19,7 @@ const CORE: [&str; 9] = [
     "vgetrandom",
 ];
 
-/// A file for each vector unit, and what tells the compiler to use it.
+/// A file for each vector unit, and the flags that make the compiler use it.
 type VectorUnits = &'static [(&'static str, &'static [&'static str])];
 
 const X86_64: VectorUnits = &[
@@ -42,7 +42,7 @@ fn main() {
         library.objects(build.compile_intermediates());
     }
     library.files(CORE.map(source)).compile("vgetrandom");
-    // Knows CPUs. Without std, nobody else links it.
+    // The library needs it to identify the CPU. Without std, nothing else links it.
     println!("cargo:rustc-link-lib=gcc");
 }
 
@@ -66,7 +66,7 @@ fn compiler() -> cc::Build {
         .flag("-fvisibility=hidden")
         .flag("-ftls-model=initial-exec")
         .flag("-fno-semantic-interposition")
-        // Of arm64 only.
+        // Exists on arm64 only.
         .flag_if_supported("-mno-outline-atomics")
         // In debug builds as well: unoptimized code leaves secrets on the stack.
         .opt_level(2)

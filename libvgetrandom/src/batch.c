@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Batch: numbers from a buffer, erased as they are read. A buffer is bulk, made from a fresh key
- * that is not kept: so what memory holds tells nothing of numbers already given, and of those to
- * come it holds one buffer. Its mark is looked at after each number was read: a fork, or the
- * kernel that needed the page, wiped both.
+ * that is not kept. So memory reveals nothing about numbers already given, and at most one buffer
+ * of numbers to come. The mark is checked after each number is read: a fork, or a kernel that
+ * needed the page, wipes both.
  */
 #include <errno.h>
 #include <vgetrandom.h>
@@ -17,20 +17,20 @@
 
 enum {
 	NSEC_PER_SEC = 1000000000,
-	/* In nanoseconds. What memory holds is soon used, or gone. */
+	/* In nanoseconds. Limits how long memory holds numbers that are not used. */
 	AGE_MAX = NSEC_PER_SEC,
 	/*
-	 * Bytes drawn until the age is looked at, which costs somebody in a hurry more than a draw:
-	 * twice as many each time if the clock did not tick since the last look, up to this.
+	 * Bytes drawn until the age is checked, which costs more than a draw. Doubles, up to this,
+	 * each time that the clock did not tick since the last check.
 	 */
 	STEP_MAX = 512,
-	/* To find the buffer wiped, one after the other. */
+	/* Times in a row that the buffer may turn out to be wiped. */
 	ATTEMPTS = 4,
-	/* More than this is faster made directly. */
+	/* More than this is faster without the buffer. */
 	BYTES_MAX = 1024,
 };
 
-/* Copies and erases. In words, as the string instructions take 10 ns to start. */
+/* Copies and erases, in words because the string instructions take 10 ns to start. */
 static inline void move(uint8_t *to, uint8_t *from, uint32_t size)
 {
 	const uint64_t zero = 0;
@@ -55,8 +55,8 @@ static inline void move(uint8_t *to, uint8_t *from, uint32_t size)
 }
 
 /*
- * Draws from the buffer. False: out is not to be used, as bytes are lacking or were wiped, or their
- * age has to be looked at.
+ * Draws from the buffer. If it returns false, do not use out: the buffer has too few bytes, was
+ * wiped, or its age must be checked.
  */
 static inline bool take(struct slot *slot, void *out, uint32_t size)
 {
@@ -72,7 +72,7 @@ static inline bool take(struct slot *slot, void *out, uint32_t size)
 	return likely(READ_ONCE(buffer->batch_mark));
 }
 
-/* Nanoseconds since some moment; 0 if the vDSO cannot tell. */
+/* Nanoseconds since a fixed moment; 0 if the vDSO cannot tell. */
 static uint64_t now(void)
 {
 	struct timespec time;
@@ -93,19 +93,19 @@ int batch_fill(struct slot *slot)
 	signal_fence();
 	for (uint32_t done = 0; done < size; done += (uint32_t)got) {
 		got = draw_bulk(slot, slot->buffer->bytes + done, size - done, 0);
-		/* A signal, while the kernel served it. */
+		/* A signal interrupted the system call. */
 		if (got == -EINTR)
 			got = 0;
 		else if (got <= 0)
 			return got ? (int)got : -EIO;
 	}
 	slot->batch_left = size;
-	/* Who fills ahead may draw much later: the age is looked at first. */
+	/* A buffer filled in advance may be used much later: check its age first. */
 	slot->batch_stop = size;
 	return 0;
 }
 
-/* Decides when to look again: not before size bytes are drawn. */
+/* Decides when to check the age again: not before size bytes are drawn. */
 static void plan_next_look(struct slot *slot, uint64_t time, uint32_t size)
 {
 	uint32_t left = slot->batch_left, step = slot->age_step;
@@ -141,14 +141,14 @@ static int take_or_fill(struct slot *slot, void *out, uint32_t size)
 	return -ENOMEM;
 }
 
-/* If that fails, there is no telling the caller, and nothing random to give him. */
+/* On failure there is no way to tell the caller, and nothing random to return. */
 static void fill_or_end(void *out, size_t len, ssize_t (*source)(void *, size_t, unsigned int))
 {
 	if (fill(out, len, source))
 		__builtin_trap();
 }
 
-/* With a claimed slot, or NULL if the thread's own is in use, or there is none yet. */
+/* slot is claimed, or NULL if the thread's own is in use or does not exist yet. */
 static noinline void get_slow(struct slot *slot, void *out, uint32_t size)
 {
 	int err = -ENOMEM;
@@ -163,7 +163,7 @@ static noinline void get_slow(struct slot *slot, void *out, uint32_t size)
 		fill_or_end(out, size, sys_getrandom);
 }
 
-/* Returns true with the bytes at out; false with them at late. So out may be a register. */
+/* Returns true with the bytes at out, or false with them at late, so out may be a register. */
 static inline bool get(void *out, void *late, uint32_t size)
 {
 	struct slot *slot = thread_claim_ready();

@@ -4,7 +4,7 @@
 
 #include "pool.h"
 
-/* Fills a claimed slot's buffer anew. Returns 0, or a negative error number of getrandom(2). */
+/* Refills a claimed slot's buffer. Returns 0, or a negative error number of getrandom(2). */
 int batch_fill(struct slot *slot);
 
 #endif

@@ -17,14 +17,14 @@ const struct chacha20 chacha20_all[] = {
 _Bool chacha20_usable(const struct chacha20 *chacha20)
 {
 #if defined(__x86_64__)
-	/* Looks at what the operating system saves of the registers, too. */
+	/* Also checks which registers the operating system saves. */
 	__builtin_cpu_init();
 	if (chacha20->expand == chacha20_avx512)
 		return __builtin_cpu_supports("avx512f");
 	if (chacha20->expand == chacha20_avx2)
 		return __builtin_cpu_supports("avx2");
 #endif
-	/* The others are part of their architecture. */
+	/* The others are part of the architecture's baseline. */
 	return chacha20->expand != 0;
 }
 

@@ -11,7 +11,7 @@ enum {
 };
 
 /*
- * Writes len bytes of the ChaCha20 key stream to out. start holds the words 12 to 15 of the initial
+ * Writes len bytes of the ChaCha20 key stream to out. start holds words 12 to 15 of the initial
  * state: a 64-bit block counter, low word first, and a 64-bit nonce. key may lie in out: it is read
  * before anything is written. Leaves nothing secret on the stack or in registers.
  */
@@ -23,13 +23,13 @@ struct chacha20 {
 	chacha20_fn *expand;
 };
 
-/* Those the build has, widest first, ended by one without a name. */
+/* The cores that this build has, widest first; an entry without a name ends the list. */
 extern const struct chacha20 chacha20_all[];
 
 /* Whether this CPU and its operating system can run it. */
 _Bool chacha20_usable(const struct chacha20 *chacha20);
 
-/* The widest that is usable. */
+/* The widest usable core. */
 const struct chacha20 *chacha20_widest(void);
 
 #endif

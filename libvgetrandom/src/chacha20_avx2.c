@@ -12,15 +12,15 @@
 
 static always_inline vec rotate_bits(vec x, int n)
 {
-	/* Numbers of bytes, the same in each lane. */
+	/* Byte indices, the same in each lane. */
 	static const vec by_16 = { 0x01000302, 0x05040706, 0x09080b0a, 0x0d0c0f0e,
 				   0x01000302, 0x05040706, 0x09080b0a, 0x0d0c0f0e };
 	static const vec by_8 = { 0x02010003, 0x06050407, 0x0a09080b, 0x0e0d0c0f,
 				  0x02010003, 0x06050407, 0x0a09080b, 0x0e0d0c0f };
 
 	/*
-	 * One shuffle of bytes is quicker than two shifts and an or, and than the two shuffles
-	 * that clang makes of the intrinsic.
+	 * One byte shuffle is faster than two shifts and an or, and than the two shuffles that
+	 * clang makes from the intrinsic.
 	 */
 	if (n == 16) {
 		__asm__("vpshufb %1, %0, %0" : "+x"(x) : "m"(by_16));

@@ -8,7 +8,7 @@
 #define ROTATE_LANES(x, n)                                                                         \
 	((vec)_mm512_shuffle_epi32((__m512i)(x), (_MM_PERM_ENUM)((0xe4e4 >> 2 * (n)) & 0xff)))
 
-/* In one instruction, gcc 12 takes two, and keeps the only port for shuffles busy with one. */
+/* One instruction. gcc 12 uses two, and one of them occupies the only port for shuffles. */
 #define STORE_LANE(out, x, lane)                                                                   \
 	__asm__("vextracti32x4 %2, %1, %0" : "=m"(*(struct row_bytes *)(out)) : "v"(x), "n"(lane))
 
@@ -44,7 +44,7 @@ static always_inline vec zip_high_pairs(vec a, vec b)
 
 static always_inline void wipe_registers(void)
 {
-	/* vzeroall does not reach the registers from 16 on. */
+	/* vzeroall does not clear the registers from 16 on. */
 	__asm__ volatile("vzeroall\n\t"
 			 "vpxord %%zmm16, %%zmm16, %%zmm16\n\t"
 			 "vpxord %%zmm17, %%zmm17, %%zmm17\n\t"

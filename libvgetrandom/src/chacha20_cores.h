@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All cores there are. A build has those of its architecture: chacha20_all. */
+/* All existing cores. A build has those of its architecture: chacha20_all. */
 #ifndef VGR_CHACHA20_CORES_H
 #define VGR_CHACHA20_CORES_H
 

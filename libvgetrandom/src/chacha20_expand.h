@@ -2,13 +2,13 @@
 /*
  * ChaCha20 (RFC 8439) on vectors; each instruction set's file includes this once.
  *
- * The state is four rows of four words. Two layouts, the same rounds:
+ * The state is four rows of four words. There are two layouts with the same rounds:
  * - wide: a vector holds one word of as many blocks as it has words, so that a round needs no
- *   shuffle. Most throughput.
- * - narrow: a lane of a vector holds a row of one block. Quicker than a wide pass if there is
- *   little to do, as a round takes its latency anyway.
+ *   shuffle. This has the most throughput.
+ * - narrow: a lane of a vector holds a row of one block. This is faster than a wide pass for little
+ *   data, since a round has the same latency anyway.
  *
- * Nothing here depends on secret data but arithmetic: no branch, no address.
+ * Only arithmetic depends on secret data: no branch and no address does.
  */
 #include <stddef.h>
 
@@ -17,7 +17,7 @@ enum {
 	NARROW_SIZE = LANES * CHACHA20_BLOCK_SIZE,
 	WIDE_BLOCKS = LANES * LANE_WORDS,
 	WIDE_SIZE = WIDE_BLOCKS * CHACHA20_BLOCK_SIZE,
-	/* Functions of x86-64 that call none may use as much below the stack pointer. */
+	/* Leaf functions on x86-64 may use this many bytes below the stack pointer. */
 	RED_ZONE = 128,
 };
 
@@ -28,7 +28,7 @@ struct rows {
 	vec d[4];
 };
 
-/* Unrolled by hand: i has to be constant for the vectors to live in registers. */
+/* Unrolled by hand: i must be a constant for the vectors to stay in registers. */
 #define FOR_EACH(n, statement)                                                                     \
 	do {                                                                                       \
 		{                                                                                  \
@@ -76,13 +76,13 @@ static always_inline void wide_add_state(struct rows *x, const uint32_t state[16
 	FOR_EACH(4, x->b[i] += broadcast(state[4 + i]));
 	FOR_EACH(4, x->c[i] += broadcast(state[8 + i]));
 	x->d[0] += low;
-	/* A comparison gives -1 where it holds: where the counter's low word went past its end. */
+	/* A comparison that holds gives -1: here, where the counter's low word overflowed. */
 	x->d[1] += broadcast(state[13]) - (vec)(low < broadcast(state[12]));
 	x->d[2] += broadcast(state[14]);
 	x->d[3] += broadcast(state[15]);
 }
 
-/* From word i of each block in x[i] to one row of a block in each lane. */
+/* Turns word i of each block in x[i] into one row of a block in each lane. */
 static always_inline void transpose(vec x[4])
 {
 	const vec low01 = zip_low(x[0], x[1]);
@@ -96,7 +96,7 @@ static always_inline void transpose(vec x[4])
 	x[3] = zip_high_pairs(high01, high23);
 }
 
-/* Each lane of the rows is a block; those of neighbouring lanes are stride bytes apart. */
+/* Each lane of the rows is a block; blocks of neighbouring lanes are stride bytes apart. */
 static always_inline void store_blocks(uint8_t *out, size_t stride, vec a, vec b, vec c, vec d)
 {
 	FOR_EACH(LANES, STORE_LANE(out + i * stride, a, i));
@@ -157,7 +157,7 @@ static always_inline void narrow_pass(uint8_t *out, int n, const uint32_t state[
 				 x.d[i]));
 }
 
-/* No library function: it could leave what it copies in registers and on the stack. */
+/* Not a library function, which could leave copies in registers and on the stack. */
 static always_inline void copy(uint8_t *to, const uint8_t *from, size_t len)
 {
 	size_t done = 0;
@@ -166,7 +166,7 @@ static always_inline void copy(uint8_t *to, const uint8_t *from, size_t len)
 		__builtin_memcpy(to + done, from + done, sizeof(uint64_t));
 	for (; done < len; done++) {
 		to[done] = from[done];
-		/* Or compilers see a memcpy() in this loop. */
+		/* Or compilers turn this loop into memcpy(). */
 		__asm__ volatile("" ::: "memory");
 	}
 }
@@ -180,8 +180,8 @@ static always_inline void advance(uint32_t state[16], size_t blocks)
 }
 
 /*
- * Leaves secrets in registers and in its frame: in its variables, and wherever the compiler put
- * what did not fit into registers. Returns the address below which it wrote nothing.
+ * Leaves secrets in registers and in its frame: in its variables, and where the compiler spilled
+ * registers. Returns the address below which it wrote nothing.
  */
 static noinline uintptr_t expand(uint8_t *out, size_t len, const uint8_t key[CHACHA20_KEY_SIZE],
 				 const uint32_t start[4])
@@ -220,12 +220,12 @@ void chacha20_expand(uint8_t *out, size_t len, const uint8_t key[CHACHA20_KEY_SI
 	const uintptr_t bottom = expand(out, len, key, start);
 	const uintptr_t top = stack_pointer(&anchor);
 	const size_t count = (top - bottom + VEC_SIZE - 1) / VEC_SIZE;
-	/* Takes the very place that the frame had. */
+	/* Occupies exactly the place of that frame. */
 	vec_unaligned frame[count];
 
 	for (size_t i = 0; i < count; i++)
 		frame[i] = (vec){ 0 };
-	/* The wipe is not in vain: somebody might read it. */
+	/* Or the compiler drops the wipe. */
 	__asm__ volatile("" : : "r"(frame) : "memory");
 	wipe_registers();
 }

@@ -13,7 +13,7 @@ static always_inline vec rotate_bits(vec x, int n)
 {
 	const uint8x16_t by_8 = { 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14 };
 
-	/* One shuffle is quicker than two shifts. */
+	/* One shuffle is faster than two shifts. */
 	if (n == 16)
 		return (vec)vrev32q_u16((uint16x8_t)x);
 	if (n == 8)
@@ -58,7 +58,7 @@ static always_inline uintptr_t stack_pointer(void *frame)
 
 static always_inline void wipe_registers(void)
 {
-	/* v8 to v15 have the caller's values back, and to load their low halves clears the high. */
+	/* v8 to v15 have the caller's values again; loading low halves cleared the high ones. */
 	__asm__ volatile("movi v0.2d, #0\n\t"
 			 "movi v1.2d, #0\n\t"
 			 "movi v2.2d, #0\n\t"

@@ -11,7 +11,7 @@
 
 static always_inline vec rotate_bits(vec x, int n)
 {
-	/* Two swaps of halves are quicker than two shifts and an or. */
+	/* Two swaps of halves are faster than two shifts and an or. */
 	if (n == 16)
 		return (vec)_mm_shufflehi_epi16(_mm_shufflelo_epi16((__m128i)x, 0xb1), 0xb1);
 	return x << n | x >> (32 - n);

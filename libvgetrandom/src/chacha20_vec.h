@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Vectors of 32-bit words. LANES is how many rows of four words one holds; a file that includes
- * this defines it. What GNU C has no operator for, that file then defines for chacha20_expand.h:
- * rotate_bits(), ROTATE_LANES(), load_row(), zip_*(), STORE_LANE(), wipe_registers(); and
- * stack_pointer(), which takes an address in the function's frame, so that there is one by then.
+ * Vectors of 32-bit words. LANES is the number of rows of four words in a vector; a file that
+ * includes this defines it. For chacha20_expand.h, that file also defines the operations that GNU C
+ * lacks: rotate_bits(), ROTATE_LANES(), load_row(), zip_*(), STORE_LANE(), wipe_registers(); and
+ * stack_pointer(), which takes an address in the function's frame to make sure that the frame
+ * exists.
  */
 #ifndef VGR_CHACHA20_VEC_H
 #define VGR_CHACHA20_VEC_H

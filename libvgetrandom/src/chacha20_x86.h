@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the cores for x86-64 share. */
+/* Code that the cores for x86-64 share. */
 #ifndef VGR_CHACHA20_X86_H
 #define VGR_CHACHA20_X86_H
 
@@ -13,7 +13,7 @@ static always_inline uintptr_t stack_pointer(void *frame)
 	return sp;
 }
 
-/* Functions need not preserve these; the others have their callers' values back. */
+/* Functions need not preserve these; the others have their callers' values again. */
 static always_inline void wipe_general_registers(void)
 {
 	__asm__ volatile("xor %%eax, %%eax\n\t"

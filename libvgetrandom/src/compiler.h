@@ -7,12 +7,12 @@
 #define api         __attribute__((visibility("default")))
 #define noinline    __attribute__((noinline))
 
-/* A signal handler sees what stands above it as done, and nothing of what stands below. */
+/* A signal handler sees everything above this as done, and nothing below it. */
 #define signal_fence() __asm__ volatile("" ::: "memory")
 
 /*
- * Between two reads of memory that the kernel may drop: if the second finds it whole, the first
- * did. x86 reads in order, and what takes its pages interrupts it.
+ * Between two reads of memory that the kernel may drop: if the second read finds it intact, so did
+ * the first. x86 reads in order, and a kernel that takes pages interrupts the CPU.
  */
 #if defined(__aarch64__)
 #define drop_fence() __asm__ volatile("dmb ishld" ::: "memory")

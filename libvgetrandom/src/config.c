@@ -37,8 +37,8 @@ static void find_vdso(struct config *found)
 }
 
 /*
- * Without a lock, as the holder of one may be interrupted for good, by a signal handler that jumps
- * or by a fork. Whoever comes here at the same time finds, and writes, the same.
+ * Without a lock, because its holder could be interrupted for good by a signal handler that jumps,
+ * or by a fork. Threads that run this at the same time find and write the same.
  */
 static noinline void find(atomic_bool *known)
 {

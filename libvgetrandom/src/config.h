@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What was found out once about the kernel and the CPU. */
+/* Facts about the kernel and the CPU, found out once. */
 #ifndef VGR_CONFIG_H
 #define VGR_CONFIG_H
 
@@ -23,17 +23,17 @@ typedef ssize_t vdso_getrandom_fn(void *buf, size_t len, unsigned int flags, voi
 typedef long vdso_clock_gettime_fn(clockid_t clock, struct timespec *now);
 
 struct config {
-	/* NULL: there is none, all is done by system calls. */
+	/* NULL: there is none, so system calls do everything. */
 	vdso_getrandom_fn *vdso;
 	struct vdso_params params;
-	/* NULL: batches are not limited by age. */
+	/* NULL: batches have no age limit. */
 	vdso_clock_gettime_fn *clock;
 	const struct chacha20 *chacha20;
 };
 
 extern struct config config __attribute__((visibility("hidden")));
 
-/* Fills config at the first call. */
+/* Fills config on the first call. */
 void config_need(void);
 
 #endif

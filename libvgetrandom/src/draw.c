@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Bulk: the vDSO function makes one block at a time. With a key drawn from it, the vector units
- * make many. The key is drawn into the caller's buffer, where it is the first to be overwritten.
- * So it is nowhere else, and whoever can read that buffer learns no more than is his anyway.
+ * make many. The key is drawn into the caller's buffer, where the output overwrites it first. So it
+ * is nowhere else, and whoever can read that buffer learns nothing that they would not get anyway.
  */
 #include "draw.h"
 #include "sys.h"
 
 enum {
-	/* One key's worth; what a clone of the virtual machine could repeat, at most. */
+	/* Bytes per key: the most that a clone of the virtual machine could repeat. */
 	CHUNK = 1 << 16,
-	/* As the vDSO function, which gives up at the second. */
+	/* As in the vDSO function, which gives up after the second. */
 	ATTEMPTS = 2,
 };
 
@@ -20,13 +20,13 @@ static ssize_t draw_key(struct slot *slot, void *key, unsigned int flags)
 			   config.params.size_of_opaque_state);
 }
 
-/* A key for each chunk. Returns as getrandom(2), or a negative error number. */
+/* Uses a key for each chunk. Returns as getrandom(2), or a negative error number. */
 static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned int flags)
 {
 	static const uint32_t start[4];
 	size_t done = 0;
 
-	/* A rest too short for a key of its own goes with the chunk before. */
+	/* A rest that is too short to hold a key belongs to the last chunk. */
 	while (done < len) {
 		size_t left = len - done;
 		size_t chunk = left < CHUNK + CHACHA20_KEY_SIZE ? left : CHUNK;
@@ -42,7 +42,8 @@ static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned
 
 /*
  * A fork while keys are expanded would give parent and child the same bytes. The mark tells whether
- * there was one, as the vDSO's own does until its last look: then all is made anew.
+ * there was one, just as the vDSO's own mark does until its last check: if so, make everything
+ * again.
  */
 ssize_t draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
 {

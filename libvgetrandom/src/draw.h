@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Random bytes of the kernel's generator, with a slot that the caller has claimed. */
+/* Random bytes from the kernel's generator, with a slot that the caller has claimed. */
 #ifndef VGR_DRAW_H
 #define VGR_DRAW_H
 
@@ -11,22 +11,21 @@
 #include "pool.h"
 
 enum {
-	/* As much as the kernel reads or writes in one system call. */
+	/* The most that the kernel reads or writes in one system call. */
 	DRAW_MAX = 0x7ffff000,
 	/*
-	 * From here on, drawing a key and expanding it is faster than drawing all. A constant, as
-	 * the load of a variable is 2 % of the shortest draw.
+	 * From this size on, drawing a key and expanding it is faster than drawing everything. A
+	 * constant, because loading a variable takes 2 % of the shortest draw.
 	 */
 	DRAW_BULK_FROM = 128,
 };
 
 /*
- * Expands a fresh key, as often as len asks for. Returns as getrandom(2), or a negative error
- * number.
+ * Expands as many fresh keys as len requires. Returns as getrandom(2), or a negative error number.
  */
 ssize_t draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags);
 
-/* The same from the vDSO alone, or expanded if that is faster. */
+/* The same, but directly from the vDSO unless expanding a key is faster. */
 static inline ssize_t draw(struct slot *slot, void *buf, size_t len, unsigned int flags)
 {
 	if (unlikely(len >= DRAW_BULK_FROM))

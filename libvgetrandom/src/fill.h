@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Calls source, which is like vgetrandom(), for all of len. Returns 0 or -E. */
+/* Calls source, which is like vgetrandom(), until buf is full. Returns 0 or -E. */
 static inline int fill(void *buf, size_t len, ssize_t (*source)(void *, size_t, unsigned int))
 {
 	uint8_t *out = buf;
@@ -17,7 +17,7 @@ static inline int fill(void *buf, size_t len, ssize_t (*source)(void *, size_t, 
 
 		if (got == -EINTR)
 			continue;
-		/* No bytes and no error: a filter that has system calls look as if done. */
+		/* No bytes and no error: a filter pretends that system calls succeeded. */
 		if (got <= 0)
 			return got ? (int)got : -EIO;
 		out += got;

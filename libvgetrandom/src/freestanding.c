@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What compilers call on their own. The shared objects bring them along, as they are linked to no
- * libc. Built so that the loops are not turned into calls of themselves.
+ * Functions that compilers call on their own. The shared objects include them, since they are
+ * linked to no libc. Build flags keep compilers from turning the loops into calls to themselves.
  */
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 
 #include "libc.h"
 
-/* The shared objects serve programs of any libc, so they name none: what is there is used. */
+/* The shared objects work with any libc, so they link to none and use what is there. */
 #ifdef VGR_ANY_LIBC
 #pragma weak getauxval
 #pragma weak pthread_key_create
@@ -26,7 +26,7 @@ const void *libc_vdso_image(void)
 {
 	if (!HAVE(getauxval))
 		return LIBC_CANNOT_TELL;
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it so. */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an integer by nature. */
 	return (const void *)getauxval(AT_SYSINFO_EHDR);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All that the library asks of libc. Where there is none, it does without. */
+/* Everything that the library needs from libc. Without a libc it does without. */
 #ifndef VGR_LIBC_H
 #define VGR_LIBC_H
 
@@ -8,14 +8,14 @@
 
 #define LIBC_CANNOT_TELL ((const void *)UINTPTR_MAX)
 
-/* Where libc has it that the kernel's image is: NULL for nowhere, or LIBC_CANNOT_TELL. */
+/* The address of the kernel's image according to libc, NULL for none, or LIBC_CANNOT_TELL. */
 const void *libc_vdso_image(void);
 
-/* To be called once, not by a signal handler, before the other two. */
+/* Call this once, before the other two, and not in a signal handler. */
 void libc_prepare(void (*at_thread_exit)(void *));
 
 enum libc_caller {
-	/* May be a signal handler that interrupted malloc(). */
+	/* Possibly a signal handler that interrupted malloc(). */
 	LIBC_CALLER_ANY,
 	LIBC_CALLER_ORDINARY,
 };

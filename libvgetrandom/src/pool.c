@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Chunks of 63 slots, with a bit for each that is free. Without locks, so that a signal handler
- * may take a slot while the code it interrupted takes one, and a child of a fork finds nothing
- * half done. Chunks are never unmapped: their pages are the kernel's to drop.
+ * Chunks of 63 slots, with a bit for each free slot. There are no locks, so a signal handler can
+ * take a slot while the code that it interrupted takes one, and the child of a fork finds nothing
+ * half done. Chunks are never unmapped: the kernel may drop their pages.
  *
- * After a fork, slots of threads that the child does not have stay taken there. They cost it
- * addresses, but no memory, as their pages are wiped by not being there.
+ * After a fork, slots of threads that the child does not have stay taken there. They cost the child
+ * address space, but no memory, because a fork wipes pages by not mapping them.
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #include "sys.h"
 
 enum {
-	/* Bytes that AVX-512 makes at a time: a part of that takes as long. */
+	/* Bytes that AVX-512 makes at a time: a part of them takes as long as all. */
 	WIDEST_PASS = 1024,
 };
 
@@ -108,7 +108,7 @@ struct slot *pool_take(void)
 	return take_from_new();
 }
 
-/* A call was left by a jump: what it left half done must not be gone on with. */
+/* A jump left the call: nothing may continue with what the call left half done. */
 static void wipe(struct slot *slot)
 {
 	volatile uint64_t *words = slot->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Slots: what one call at a time draws from. Never given to two holders; never waits. */
+/* Slots, each for one call at a time. A slot never has two holders, and nothing waits. */
 #ifndef VGR_POOL_H
 #define VGR_POOL_H
 
@@ -8,44 +8,44 @@
 #include <stdint.h>
 
 enum {
-	/* The least page of all architectures: what lies in one may not straddle two. */
+	/* The smallest page of all architectures: a slot's memory must not straddle two pages. */
 	SLOT_PAGE_SIZE = 4096,
-	/* Of the vDSO's opaque state, rounded up, so that what follows shares no cache line. */
+	/* Size of the vDSO's opaque state, rounded up so that it shares no cache line. */
 	SLOT_STATE_MAX = 2048,
 	SLOT_STATE_ALIGN = 64,
-	/* Slots are made so many at a time: with a head they fill a page, and their bits a word. */
+	/* Slots made at a time: with a head they fill a page, and their bits a word. */
 	POOL_CHUNK_SLOTS = 63,
 };
 
 /* Follows the opaque state in the slot's page. The kernel may make it all zero at any moment. */
 struct slot_buffer {
-	/* Set before a key is drawn; zero after it says that it was drawn twice, or for another. */
+	/* Set before drawing a key; zero afterwards: a fork or drop may have repeated the key. */
 	uint32_t bulk_mark;
-	/* The same for what is in bytes. */
+	/* The same for the contents of bytes. */
 	uint32_t batch_mark;
-	/* Bytes begin a cache line, as vector units want it. */
+	/* Aligns bytes to a cache line, for the vector units. */
 	uint32_t unused[14];
 	uint8_t bytes[];
 };
 
 /* In ordinary memory, which is never dropped. */
 struct slot {
-	/* The opaque state; of memory that is dropped, wiped on fork, and in no core dump. */
+	/* The opaque state, in memory that is droppable, wiped on fork, and in no core dump. */
 	void *state;
 	struct slot_buffer *buffer;
-	/* A call is using it. Or was left by a jump, which nobody can tell from that. */
+	/* A call is using it, or was left by a jump, which looks the same. */
 	uint32_t busy;
 	/* Goes back to the pool after this call. */
 	uint32_t borrowed;
 	/* Bytes of buffer not yet drawn, if batch_mark is set. */
 	uint32_t batch_left;
-	/* With so few left, the batch's age is to be looked at. */
+	/* When only this many are left, check the batch's age. */
 	uint32_t batch_stop;
-	/* Bytes between the last two looks. */
+	/* Bytes between the last two checks. */
 	uint32_t age_step;
-	/* When the batch was filled, and its age last looked at, in nanoseconds. */
+	/* When the batch was filled, and when its age was last checked, in nanoseconds. */
 	uint64_t filled_at, seen_at;
-	/* Of the thread that holds it, while one does. */
+	/* The next slot of the thread that holds it, while one does. */
 	struct slot *next;
 } __attribute__((aligned(64)));
 
@@ -54,7 +54,7 @@ bool pool_can_hold(size_t state_size);
 /* How many bytes a slot's buffer holds. */
 uint32_t slot_buffer_size(void);
 
-/* Returns NULL without memory. The vDSO must be there. */
+/* Returns NULL if there is no memory. Requires the vDSO function. */
 struct slot *pool_take(void);
 
 void pool_give(struct slot *slot);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * libc's own functions, for dynamic programs that are started with LD_PRELOAD. Pass-through, never
- * batch.
+ * Replaces libc's own functions in dynamic programs that are started with LD_PRELOAD. They use
+ * pass-through, never batch.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@ api void arc4random_buf(void *buf, size_t len);
 api uint32_t arc4random_uniform(uint32_t bound);
 
 /*
- * Programs that know nothing of the library may close their sandbox to mmap() before they draw, and
- * be killed for the first draw then.
+ * Programs that know nothing about the library may forbid mmap() in their sandbox before they draw;
+ * without this, the first draw would then kill them.
  */
 __attribute__((constructor)) static void map_now(void)
 {
@@ -62,7 +62,7 @@ api int getentropy(void *buf, size_t len)
 	return -1;
 }
 
-/* Promises to succeed. A filter may refuse getrandom(2) and still allow the device. */
+/* arc4random() promises to succeed. A filter may refuse getrandom(2) but allow the device. */
 static void fill_from_device(uint8_t *out, size_t len)
 {
 	long fd = sys_open_readonly("/dev/urandom");
@@ -96,7 +96,7 @@ api uint32_t arc4random(void)
 	return value;
 }
 
-/* Without the bias of a remainder: D. Lemire, Fast Random Integer Generation in an Interval. */
+/* Avoids the bias of a remainder: D. Lemire, Fast Random Integer Generation in an Interval. */
 api uint32_t arc4random_uniform(uint32_t bound)
 {
 	uint64_t product = (uint64_t)arc4random() * bound;

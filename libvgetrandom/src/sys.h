@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* System calls without libc: they set no errno, and work before libc does. */
+/* System calls without libc: they do not set errno, and work before libc does. */
 #ifndef VGR_SYS_H
 #define VGR_SYS_H
 
@@ -51,12 +51,12 @@ static inline long sys_prctl(int option, void *buf, size_t len)
 	return sys_call6(__NR_prctl, option, (long)buf, (long)len, 0, 0, 0);
 }
 
-/* Returns NULL without memory. */
+/* Returns NULL if there is no memory. */
 static inline void *sys_mmap(size_t len, int prot, int flags)
 {
 	long ret = sys_call6(__NR_mmap, 0, (long)len, prot, flags, -1, 0);
 
-	/* Error numbers are the last page of addresses, which nothing is ever mapped at. */
+	/* Error numbers are addresses in the last page, where nothing is ever mapped. */
 	return (unsigned long)ret > -4096UL ? NULL : (void *)ret;
 }
 

@@ -7,19 +7,19 @@
 
 enum {
 	/*
-	 * So many of the newest slots are looked at for an idle one. The others are of calls that
-	 * were left by jumps, or of handlers nested that deep.
+	 * How many of the newest slots to search for an idle one. The others belong to calls that
+	 * were left by jumps, or to handlers nested that deep.
 	 */
 	LOOK_AT = 8,
-	/* Calls served by system calls before memory is asked for again, which is one, too. */
+	/* Calls served by system calls before the next attempt to map memory, itself one. */
 	NO_MEMORY_CALLS = 256,
 };
 
 _Thread_local struct thread thread;
 
 /*
- * None is given back before it is out of reach of signal handlers that draw. What one keeps in
- * between is not among them, and stays the thread's.
+ * Takes all slots out of reach of signal handlers before it gives any back. A slot that a handler
+ * keeps in between is not among them, and stays the thread's.
  */
 static void give_all(void)
 {
@@ -36,7 +36,7 @@ static void give_all(void)
 	}
 }
 
-/* Other things that libc ends after this may still draw. */
+/* Other destructors, which libc calls after this one, may still draw. */
 static void at_thread_exit(void *unused)
 {
 	(void)unused;
@@ -45,16 +45,16 @@ static void at_thread_exit(void *unused)
 	give_all();
 }
 
-/* Before those that draw: such without a number come last. */
+/* Runs before constructors that draw: those without a number come last. */
 __attribute__((constructor(101))) static void prepare(void)
 {
 	libc_prepare(at_thread_exit);
 	config_need();
-	/* Constructors before this one may have drawn, which borrows for good. */
+	/* Earlier constructors may have drawn, which would make the thread borrow for good. */
 	thread.mode = THREAD_NEW;
 }
 
-/* A signal handler that comes in between does the same, and may never come back: no matter. */
+/* A signal handler in between does the same, and may even never return: that is harmless. */
 static void attach(enum libc_caller caller)
 {
 	bool told = libc_tells_thread_exit(&thread, caller);
@@ -75,7 +75,7 @@ void thread_detach(void)
 	give_all();
 }
 
-/* In one step, as seen by a signal handler that pushes as well. */
+/* Atomic with respect to a signal handler that also pushes. */
 static void push_owned(struct slot *slot)
 {
 	slot->next = READ_ONCE(thread.owned);
@@ -105,7 +105,7 @@ static struct slot *take(void)
 	uint32_t no_memory = READ_ONCE(thread.no_memory);
 	struct slot *slot;
 
-	/* Read once: a signal handler that counts as well must not bring it below zero. */
+	/* Read once: a signal handler that also counts must not make it wrap below zero. */
 	if (no_memory) {
 		WRITE_ONCE(thread.no_memory, no_memory - 1);
 		return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The slots of the calling thread. A call claims one and releases it. Calls nest, when signal
- * handlers draw as well, and some never end, when a handler jumps out: a slot that is busy is
- * therefore left alone, and the next one is the thread's from then on.
+ * The slots of the calling thread. A call claims one and releases it. Calls nest when signal
+ * handlers draw too, and never end when a handler jumps out. So a busy slot is left alone, and the
+ * thread uses the next one from then on.
  */
 #ifndef VGR_THREAD_H
 #define VGR_THREAD_H
@@ -22,18 +22,18 @@ enum thread_mode {
 };
 
 struct thread {
-	/* What the next call will most likely find idle; NULL at first. */
+	/* The slot that is most likely idle at the next call; NULL at first. */
 	struct slot *ready;
-	/* All that are kept, the newest first. */
+	/* All slots that the thread keeps, newest first. */
 	struct slot *owned;
 	uint32_t mode;
-	/* Calls to be served without memory before it is asked for again. */
+	/* Calls to serve without memory before the next attempt to map some. */
 	uint32_t no_memory;
 };
 
 extern _Thread_local struct thread thread __attribute__((tls_model("initial-exec")));
 
-/* Claims the thread's slot as it mostly is: idle. NULL: thread_claim() knows more. */
+/* Claims the thread's slot in the usual case, where it is idle. NULL: use thread_claim(). */
 static inline struct slot *thread_claim_ready(void)
 {
 	struct slot *slot = thread.ready;
@@ -45,20 +45,20 @@ static inline struct slot *thread_claim_ready(void)
 	return slot;
 }
 
-/* The counterpart. */
+/* Releases a slot that thread_claim_ready() returned. */
 static inline void thread_release_ready(struct slot *slot)
 {
 	signal_fence();
 	WRITE_ONCE(slot->busy, 0);
 }
 
-/* Returns a slot of the calling thread that is not in use, or NULL: use system calls. */
+/* Returns an unused slot of the calling thread, or NULL: use system calls. */
 struct slot *thread_claim(void);
 
-/* The counterpart. */
+/* Releases a slot that thread_claim() returned. */
 void thread_release(struct slot *slot);
 
-/* Whether the next call will find a slot that the thread has already. */
+/* Whether the next call will find a slot that the thread already has. */
 bool thread_has_idle(void);
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The kernel's shared object, found and read without libc. Everything read from it is checked
- * first: it comes from the kernel, but tools replace it (checkpointing, record and replay), and a
- * wrong function pointer would be worse than none.
+ * Finds and reads the kernel's shared object without libc. It checks everything that it reads: the
+ * image comes from the kernel, but tools replace it (checkpointing, record and replay), and a wrong
+ * function pointer would be worse than none.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 #endif
 
 enum {
-	/* Many times what kernels have; more is nothing to trust. */
+	/* Many times what kernels have; do not trust a larger image. */
 	SIZE_MAX_SANE = 1 << 16,
-	/* Mapped in any case, so that headers in it can be read before the size is known. */
+	/* Always mapped, so that headers in it can be read before the size is known. */
 	SIZE_MIN = 4096,
 	AUXV_MAX = 64,
 };
@@ -45,13 +45,13 @@ const void *vdso_image(void)
 	const void *told = libc_vdso_image();
 	long len;
 
-	/* Tools that replace or hide the image tell libc so, not the kernel. */
+	/* Tools that replace or hide the image tell libc, not the kernel. */
 	if (told != LIBC_CANNOT_TELL)
 		return told;
 	len = sys_prctl(PR_GET_AUXV, auxv, sizeof(auxv));
 	for (long i = 0; i < AUXV_MAX && (i + 1) * (long)sizeof(*auxv) <= len; i++) {
 		if (auxv[i].a_type == AT_SYSINFO_EHDR)
-			/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it so. */
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr): an integer by nature. */
 			return (const void *)auxv[i].a_un.a_val;
 	}
 	return NULL;
@@ -100,13 +100,13 @@ size_t vdso_size(const void *base)
 	return load->p_filesz;
 }
 
-/* Addresses in the image are relative to where its only segment wants to be. */
+/* Addresses in the image are relative to the preferred address of its only segment. */
 static uint64_t offset_of(uint64_t address, const Elf64_Phdr *load)
 {
 	return address - load->p_vaddr;
 }
 
-/* The value of a tag of the dynamic section; 0 if it is not there. */
+/* The value of a tag in the dynamic section; 0 if it is not there. */
 static uint64_t dynamic_value(struct image image, Elf64_Sxword tag)
 {
 	const Elf64_Phdr *segment = find_segment(image, PT_DYNAMIC);
@@ -135,7 +135,7 @@ static bool string_is(const struct symbols *table, uint32_t at, const char *want
 	return false;
 }
 
-/* DT_HASH knows how many symbols there are: as many as chains. */
+/* DT_HASH has the number of symbols: it is the number of chains. */
 static uint32_t symbols_by_hash(struct image image, uint64_t offset)
 {
 	const uint32_t *hash = bytes_at(image, offset, 2 * sizeof(*hash), 4);
@@ -143,7 +143,7 @@ static uint32_t symbols_by_hash(struct image image, uint64_t offset)
 	return hash ? hash[1] : 0;
 }
 
-/* DT_GNU_HASH does not: the last symbol is the one at the end of the chain that starts last. */
+/* DT_GNU_HASH has not: the last symbol is at the end of the chain that starts last. */
 static uint32_t symbols_by_gnu_hash(struct image image, uint64_t offset)
 {
 	const uint32_t *hash = bytes_at(image, offset, 4 * sizeof(*hash), 4);
@@ -183,7 +183,7 @@ static uint32_t count_symbols(struct image image, const Elf64_Phdr *load)
 	return hash ? symbols_by_gnu_hash(image, offset_of(hash, load)) : 0;
 }
 
-/* The index that symbols of this version carry; 0 if the image does not define it. */
+/* The index of this version in the symbols; 0 if the image does not define it. */
 static Elf64_Half find_version(struct image image, const Elf64_Phdr *load,
 			       const struct symbols *table, const char *version)
 {
@@ -224,7 +224,7 @@ static bool read_symbols(struct image image, const Elf64_Phdr *load, const char 
 	return table->version_index != 0;
 }
 
-/* The code of a symbol, or NULL if it is no function, or not one that can be called. */
+/* The code of a symbol, or NULL if it is not a function that can be called. */
 static const void *function_code(struct image image, const Elf64_Phdr *load,
 				 const Elf64_Sym *symbol)
 {

@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-/* The image the kernel mapped into this process, or NULL if it did not or will not tell. */
+/* The image that the kernel mapped into this process; NULL if there is none, or it is hidden. */
 const void *vdso_image(void);
 
-/* How many bytes of the image are mapped, as its own headers have it; 0 if they make no sense. */
+/* The mapped size of the image according to its own headers; 0 if these make no sense. */
 size_t vdso_size(const void *image);
 
 /*
  * The function of that name and version in an image of size bytes, or NULL. Reads nothing outside
- * of the image, whatever it holds.
+ * of the image, whatever the image holds.
  */
 const void *vdso_function(const void *image, size_t size, const char *name, const char *version);
 

@@ -9,7 +9,7 @@
 #include "thread.h"
 
 enum {
-	/* Nested calls that find a slot without a system call, and the one they interrupt. */
+	/* Slots for nested calls without a system call, and for the call that they interrupt. */
 	PREWARMED_SLOTS = 4,
 };
 
@@ -37,7 +37,7 @@ api ssize_t vgetrandom(void *buf, size_t len, unsigned int flags)
 	return got;
 }
 
-/* The first draw makes a state's key, by a system call. */
+/* The first draw gets a state's key with a system call. */
 static int warm(struct slot *slot)
 {
 	uint8_t byte;
@@ -58,7 +58,7 @@ api int vgetrandom_prewarm(void)
 		return -ENOSYS;
 	thread_attach();
 	thread.no_memory = 0;
-	/* Claimed all at a time, as nested calls would. */
+	/* Claim all at the same time, as nested calls would. */
 	for (; n < PREWARMED_SLOTS && !err; n++) {
 		slots[n] = thread_claim();
 		if (!slots[n]) {
@@ -82,7 +82,7 @@ api enum vgetrandom_status vgetrandom_status(void)
 	config_need();
 	if (!config.vdso)
 		return VGETRANDOM_NO_VDSO;
-	/* A handler may have lacked it that interrupted a call. */
+	/* A handler that interrupted a call may have lacked memory. */
 	if (thread.no_memory && !thread_has_idle())
 		return VGETRANDOM_NO_MEMORY;
 	return thread.mode == THREAD_BORROWS ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;

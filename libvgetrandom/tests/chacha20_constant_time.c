@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * No branch and no address depends on the key: under valgrind, to which the key is said to be
- * undefined, and which complains of both. Run by valgrind --error-exitcode=1; the cores that its
- * CPU lacks (AVX-512) are made from the same template. With an argument it does depend on the key,
- * to see that valgrind does complain.
+ * No branch and no address depends on the key. The test declares the key undefined to valgrind,
+ * which complains about both. Run it with valgrind --error-exitcode=1; the cores that valgrind's
+ * CPU lacks (AVX-512) come from the same template. With an argument, a branch does depend on a
+ * secret, to see that valgrind complains.
  */
 #include <valgrind/memcheck.h>
 
@@ -25,7 +25,7 @@ static void expand(const struct chacha20 *core)
 int main(int argc, char **argv)
 {
 	(void)argv;
-	check(RUNNING_ON_VALGRIND, "nobody watches: run it by valgrind");
+	check(RUNNING_ON_VALGRIND, "run this test under valgrind");
 	if (argc > 1) {
 		int secret = argc;
 

@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * Returns the exit status. A CPU that has the architecture's baseline and no more has not shown
- * that the library works.
+ * Returns the exit status. A CPU with only the architecture's baseline does not show that the
+ * library works.
  */
 static inline int each_core(void (*test)(const struct chacha20 *core))
 {

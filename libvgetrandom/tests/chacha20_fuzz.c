@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Random lengths, alignments, counters, and keys that lie in the output, against OpenSSL where it
- * is there. Arguments: seconds for each core, and the seed of a run to be repeated.
+ * Compares random lengths, alignments, counters, and keys that lie in the output with OpenSSL if it
+ * is there. Arguments: seconds for each core, and the seed of a run to repeat.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 enum {
 	MAX_LEN = 1 << 20,
 	MARGIN = 128,
-	/* However slow the machine is. */
+	/* Even if the machine is slow. */
 	MIN_CASES = 2000,
 	UNTOUCHED = 0xa5,
 };
@@ -49,7 +49,7 @@ static uint64_t below(uint64_t *state, uint64_t end)
 	return draw(state) % end;
 }
 
-/* Mostly around the sizes of vectors, seldom long. */
+/* Mostly around the sizes of vectors, rarely long. */
 static size_t draw_len(uint64_t *state)
 {
 	static const uint64_t ends[] = { 65, 300, 1100, 1100, 1100, 2500, 2500, 10000 };
@@ -59,7 +59,7 @@ static size_t draw_len(uint64_t *state)
 	return below(state, ends[below(state, sizeof(ends) / sizeof(*ends))]);
 }
 
-/* Often shortly before it carries. */
+/* Often just below a carry. */
 static uint32_t draw_counter_word(uint64_t *state)
 {
 	if (below(state, 2))
@@ -78,11 +78,11 @@ static void draw_case(struct random_case *c, uint64_t *state)
 	c->len = draw_len(state);
 	c->offset = below(state, MARGIN);
 	c->key_in_out = below(state, 2);
-	/* It may stand out at the end. */
+	/* The key may extend beyond the end. */
 	c->key_offset = c->offset + below(state, c->len + 1);
 }
 
-/* What lies around the output has to stay as it is. */
+/* What lies around the output must stay unchanged. */
 static void run(chacha20_fn *expand, const struct random_case *c, uint8_t *buf)
 {
 	const uint8_t *key = c->key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * All lengths that any path of a core could treat in its own way, against OpenSSL where it is
- * there, in a buffer between pages that nothing may touch.
+ * Compares all lengths that some path of a core could treat differently with OpenSSL if it is
+ * there, in a buffer between inaccessible pages.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -13,12 +13,12 @@
 enum {
 	MAX_BYTES = 1100,
 	MAX_BLOCKS = 64,
-	/* Whole pages on each kernel: they have 64 KiB at most. */
+	/* Whole pages on any kernel: a page has at most 64 KiB. */
 	ROOM = 65536,
 	UNTOUCHED = 0xa5,
 };
 
-/* Returns ROOM bytes that begin and end at a page which nothing may touch. */
+/* Returns ROOM bytes between two inaccessible pages. */
 static uint8_t *guarded_room(void)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -78,11 +78,11 @@ void openssl_expand(uint8_t *out, size_t len, const uint8_t key[CHACHA20_KEY_SIZ
 	if (!context)
 		context = EVP_CIPHER_CTX_new();
 	check(len <= INT_MAX, "more than OpenSSL takes at once");
-	/* What OpenSSL calls the IV is the four words. It reads the key before it writes. */
+	/* OpenSSL's IV is the four words. It reads the key before it writes. */
 	check(context && EVP_EncryptInit_ex(context, EVP_chacha20(), NULL, key,
 					    (const unsigned char *)start) == 1,
 	      "OpenSSL has no ChaCha20");
-	/* The key stream is what zeros are encrypted to. */
+	/* Encrypting zeros gives the key stream. */
 	memset(out, 0, len);
 	check(EVP_EncryptUpdate(context, out, &written, out, (int)len) == 1 && written == (int)len,
 	      "OpenSSL encrypted %d bytes of %zu", written, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* ChaCha20 by others, to compare with: written to be read, and OpenSSL's. Both as chacha20_fn. */
+/* ChaCha20 to compare with: a readable one, and OpenSSL's. Both are a chacha20_fn. */
 #ifndef VGR_TESTS_CHACHA20_REFERENCE_H
 #define VGR_TESTS_CHACHA20_REFERENCE_H
 

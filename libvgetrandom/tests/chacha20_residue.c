@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A core leaves nothing secret behind: what differs after calls with different keys, and not after
- * calls with the same, in any register or in the 64 KiB of stack below, came from the key.
+ * A core leaves nothing secret behind. Bytes in registers or in the 64 KiB of stack below came from
+ * the key if they differ after calls with different keys and not after calls with the same key.
  */
 #include <stddef.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void observe_key(struct observation *seen, chacha20_fn *expand, size_t le
 	observe(&seen->call);
 	memcpy(seen->stack, stack, sizeof(stack));
 #ifdef __x86_64__
-	/* The XSAVE area's header says which registers are in use: not for us to compare. */
+	/* Do not compare the XSAVE area's header, which says which registers are in use. */
 	memset(seen->call.vector + 512, 0, 64);
 #endif
 }
@@ -114,7 +114,7 @@ static void test(const struct chacha20 *core)
 		check_length(core, long_lengths[i]);
 }
 
-/* Leaves the key wherever it can. */
+/* Leaves the key in as many places as it can. */
 static void leave_residue(uint8_t *to, size_t len, const uint8_t key[CHACHA20_KEY_SIZE],
 			  const uint32_t start[4])
 {
@@ -128,12 +128,12 @@ static void leave_residue(uint8_t *to, size_t len, const uint8_t key[CHACHA20_KE
 #if defined(__x86_64__)
 	__asm__ volatile("mov %0, %%r11\n\tmovq %0, %%xmm9" : : "r"(word) : "r11", "xmm9");
 #elif defined(__aarch64__)
-	/* The high half alone, which few think of. */
+	/* Only the high half, which is easily forgotten. */
 	__asm__ volatile("mov x11, %0\n\tmov v9.d[1], %0" : : "r"(word) : "x11");
 #endif
 }
 
-/* A search that finds nothing after that is blind. */
+/* A search that finds nothing after leave_residue() does not work. */
 static void check_search(void)
 {
 	const struct residue found = find_residue(leave_residue, 100);

@@ -20,11 +20,11 @@ struct observed_call {
 	const uint32_t *start;
 	uint8_t *stack_top;
 	uint64_t general[GENERAL_REGISTERS];
-	/* x86-64: an XSAVE area; arm64: v0 to v31. Given as all zero. */
+	/* x86-64: an XSAVE area; arm64: v0 to v31. All zero on input. */
 	uint8_t vector[VECTOR_AREA] __attribute__((aligned(64)));
 };
 
-/* Calls with its stack at stack_top, and saves all registers before anything else happens. */
+/* Makes the call with its stack at stack_top, and saves all registers right after it. */
 void observe(struct observed_call *call);
 
 #endif

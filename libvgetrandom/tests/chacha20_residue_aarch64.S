@@ -40,13 +40,13 @@ observe:
 	ldr	x2, [x19, #KEY]
 	ldr	x3, [x19, #START]
 	ldr	x9, [x19, #EXPAND]
-	/* The caller's values would be stored, and differ for reasons of his own. */
+	/* The function may store the caller's values, which differ for other reasons. */
 	.irp	n, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 21, 22, 23, 24, 25, 26, 27, 28
 	mov	x\n, #0
 	.endr
 	blr	x9
 
-	/* The others have the caller's values. */
+	/* The other registers have the caller's values. */
 	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 	str	x\n, [x19, #GENERAL + 8 * \n]
 	.endr

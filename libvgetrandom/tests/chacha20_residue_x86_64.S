@@ -26,7 +26,7 @@ observe:
 	mov	%rdi, %rbx
 	mov	%rsp, %rbp
 
-	/* An area of zeros puts all registers to their first state; MXCSR is as it says. */
+	/* An area of zeros resets all registers; it also sets MXCSR. */
 	movl	$0x1f80, MXCSR(%rbx)
 	mov	$ALL_VECTORS, %eax
 	xor	%edx, %edx
@@ -37,13 +37,13 @@ observe:
 	mov	LEN(%rbx), %rsi
 	mov	KEY(%rbx), %rdx
 	mov	START(%rbx), %rcx
-	/* The caller's values would be pushed, and differ for reasons of his own. */
+	/* The function may push the caller's values, which differ for other reasons. */
 	.irp	n, 8, 9, 10, 11, 12, 13, 14, 15
 	xor	%r\n, %r\n
 	.endr
 	call	*EXPAND(%rbx)
 
-	/* The others have the caller's values. */
+	/* The other registers have the caller's values. */
 	mov	%rax, GENERAL(%rbx)
 	mov	%rcx, GENERAL + 8(%rbx)
 	mov	%rdx, GENERAL + 16(%rbx)

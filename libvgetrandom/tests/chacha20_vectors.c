@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Known answers: RFC 8439's, and what the kernel's own selftest asks of the vDSO's core, which has
- * no fixed answers: any split at a block gives the same stream, and the counter carries.
+ * Known answers from RFC 8439, and what the kernel's own selftest requires of the vDSO's core
+ * without fixed answers: any split at a block gives the same stream, and the counter carries.
  */
 #include <string.h>
 
@@ -94,7 +94,7 @@ static void check_split(const struct chacha20 *core, const uint8_t *key, const u
 	      start[1], start[0], split);
 }
 
-/* The counter's low word, and all of it, ends in the middle, at each place of a vector. */
+/* The counter's low word, or all of it, overflows in the middle, at each place of a vector. */
 static void check_counters(const struct chacha20 *core)
 {
 	static const uint32_t high[] = { 0, 1, UINT32_MAX };
@@ -113,7 +113,7 @@ static void check_counters(const struct chacha20 *core)
 	}
 }
 
-/* As the kernel's selftest does, but for its random keys: the other tests have those. */
+/* As in the kernel's selftest, but without its random keys, which other tests use. */
 static void check_splits(const struct chacha20 *core)
 {
 	static const uint32_t starts[][4] = { { 0 }, { (uint32_t)-BLOCKS + 2 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests exit 0 if all holds, 1 at the first that does not, 77 if they cannot run here. */
+/* Tests exit 0 if all checks hold, 1 at the first that does not, 77 if they cannot run here. */
 #ifndef VGR_TESTS_CHECK_H
 #define VGR_TESTS_CHECK_H
 
@@ -10,7 +10,7 @@ enum {
 	EXIT_CANNOT_RUN = 77,
 };
 
-/* Ends the test with a message, as printf has it, unless the condition holds. */
+/* Ends the test with a message, formatted as by printf, unless the condition holds. */
 #define check(condition, ...)                                                                      \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
@@ -21,7 +21,7 @@ enum {
 		}                                                                                  \
 	} while (0)
 
-/* Ends the test: something that is no fault of the library's is missing. */
+/* Ends the test because something outside of the library is missing. */
 #define cannot_run(...)                                                                            \
 	do {                                                                                       \
 		printf("cannot run: ");                                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One value from each of the library's paths, as what must never come twice. */
+/* Draws values from all of the library's paths; none of them may come twice. */
 #ifndef VGR_TESTS_DRAWS_H
 #define VGR_TESTS_DRAWS_H
 
@@ -24,7 +24,7 @@ static inline void draw_all_paths(uint64_t values[PATHS])
 	uint64_t bulk[40], bytes[3];
 
 	draw_into(values, sizeof(*values));
-	/* One pass of the narrow core and more; where it begins, and where it ends. */
+	/* More than one pass of the narrow core: take its beginning and its end. */
 	draw_into(bulk, sizeof(bulk));
 	values[1] = bulk[0];
 	values[2] = bulk[sizeof(bulk) / sizeof(*bulk) - 1];

@@ -12,11 +12,11 @@
 struct mapping {
 	char *start;
 	size_t size;
-	/* As in /proc/self/smaps: two letters and a space each. */
+	/* As in /proc/self/smaps: each is two letters and a space. */
 	char flags[256];
 };
 
-/* Returns how many droppable mappings there are, of which at most max are written to found. */
+/* Returns the number of droppable mappings, and writes at most max of them to found. */
 static inline size_t droppable_mappings(struct mapping *found, size_t max)
 {
 	FILE *smaps = fopen("/proc/self/smaps", "re");
@@ -29,7 +29,7 @@ static inline size_t droppable_mappings(struct mapping *found, size_t max)
 		unsigned long start, end;
 
 		if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
-			/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it so. */
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr): an integer by nature. */
 			mapping.start = (char *)start;
 			mapping.size = end - start;
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The README's example, as it is; built against an installed library. */
+/* The README's example, built against an installed library. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: what is in store for the batch is not used once it is old: neither what is left
- * when a program comes back after a pause, nor what a prewarm filled long ago.
+ * Description: the batch does not use old numbers: neither those left when a program continues
+ * after a pause, nor those that a prewarm made long ago.
  */
 #include <vgetrandom.h>
 
@@ -11,7 +11,7 @@
 
 enum {
 	NSEC_PER_SEC = 1000000000,
-	/* More than a buffer may last. */
+	/* Longer than a buffer may last. */
 	PAUSE = 5,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: the states and what is in store for the batch are on pages that no core dump holds,
- * that no swap gets, and that a child finds wiped.
+ * Description: the states and the batch's buffers are on pages that are in no core dump, are never
+ * swapped, and are wiped in a child.
  */
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -52,7 +52,7 @@ static void check_flags(const struct slot *slot)
 	      "the buffer is elsewhere");
 }
 
-/* The child looks before it draws. */
+/* The child checks before it draws. */
 static void check_child(const struct slot *slot)
 {
 	pid_t child = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: the kernel drops the pages of the states, over and over, while threads draw from
- * them: it shall cost new keys, but no number shall be zero or come twice.
+ * Description: the kernel drops the pages of the states again and again while threads draw from
+ * them. This may cost new keys, but no number may be zero or come twice.
  *
  * Argument: "long" for a hundred times as many drops.
  */
@@ -22,9 +22,9 @@ enum {
 	THREADS = 2,
 	STORMS = 10000,
 	LONG = 100,
-	/* At least so many have to empty a page that was filled. */
+	/* At least this many drops must empty a page that was filled. */
 	DROPS_MIN = 100,
-	/* Values in a thread's share, beyond which it draws without keeping. */
+	/* Values that a thread keeps; it discards the rest. */
 	VALUES = 2000000,
 };
 
@@ -32,7 +32,7 @@ static atomic_bool done;
 
 struct job {
 	pthread_t thread;
-	/* That it draws from. */
+	/* The slot that it draws from. */
 	_Atomic(struct slot *) slot;
 	uint64_t *values;
 	size_t count;
@@ -43,7 +43,7 @@ static bool is_filled(const struct slot *slot)
 	return slot && READ_ONCE(slot->buffer->batch_mark);
 }
 
-/* Whether the page is empty now and was not before. The thread may be fast to fill it again. */
+/* Returns whether this emptied the page. A fast thread may have filled it again. */
 static bool drop(const struct slot *slot, int advice)
 {
 	bool filled = is_filled(slot);
@@ -70,7 +70,7 @@ static void *draw_until_done(void *argument)
 	return NULL;
 }
 
-/* All values side by side. */
+/* Moves all values together. */
 static size_t gather(struct job jobs[THREADS])
 {
 	size_t count = 0;
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 			const struct slot *slot = atomic_load(&jobs[j].slot);
 
 			drops += drop(slot, MADV_PAGEOUT);
-			/* Does the same, and a page that another CPU made lately is not spared. */
+			/* Does the same, but also to pages that another CPU made recently. */
 			zaps += drop(slot, MADV_DONTNEED);
 		}
 	}

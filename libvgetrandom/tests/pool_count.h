@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the pool holds, seen from outside. */
+/* Counts the pool's slots from outside. */
 #ifndef VGR_TESTS_POOL_COUNT_H
 #define VGR_TESTS_POOL_COUNT_H
 
@@ -12,7 +12,7 @@ enum {
 	POOL_MAPPINGS_MAX = 64,
 };
 
-/* All slots there are, free or taken. */
+/* The number of all slots, free or taken. */
 static inline size_t pool_slots(void)
 {
 	struct mapping mappings[POOL_MAPPINGS_MAX];
@@ -26,8 +26,8 @@ static inline size_t pool_slots(void)
 }
 
 /*
- * Ends the test unless exactly so many slots are taken: it takes all others, without the pool
- * growing, and gives them back. No other thread may draw.
+ * Ends the test unless exactly this many slots are taken: takes all others, which must not make the
+ * pool grow, and gives them back. No other thread may draw meanwhile.
  */
 static inline void pool_check_taken(size_t taken)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * An unmodified program: it knows libc's functions and nothing of the library. Started with the
- * preload object by tests/integration/test_vgetrandom_library.py, which counts the system calls.
- * Draws 1,000 times by each function, and fails where one behaves other than libc's.
+ * An unmodified program, which knows libc's functions and nothing about the library.
+ * tests/integration/test_vgetrandom_library.py starts it with the preload object and counts the
+ * system calls. Draws 1,000 times with each function, and fails if one behaves differently from
+ * libc's.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +35,7 @@ static uint32_t (*find_arc4random_uniform(void))(uint32_t)
 	return (uint32_t (*)(uint32_t))dlsym(RTLD_DEFAULT, "arc4random_uniform");
 }
 
-/* Twice the same 16 bytes by chance: never. */
+/* 16 bytes never repeat by chance. */
 static void check_fresh(const unsigned char buf[16])
 {
 	static unsigned char last[16];
@@ -48,7 +49,7 @@ static void draw_bytes(void)
 	void (*arc4random_buf)(void *, size_t) = find_arc4random_buf();
 	unsigned char buf[16];
 
-	check(arc4random_buf, "nobody has it");
+	check(arc4random_buf, "no library has it");
 	for (int i = 0; i < DRAWS; i++) {
 		check(getrandom(buf, sizeof(buf), 0) == sizeof(buf), "%s", strerror(errno));
 		check_fresh(buf);
@@ -66,7 +67,7 @@ static void draw_numbers(void)
 	uint32_t ones = 0, zeros = 0;
 	int seen[BOUND] = { 0 };
 
-	check(arc4random && arc4random_uniform, "nobody has them");
+	check(arc4random && arc4random_uniform, "no library has them");
 	for (int i = 0; i < DRAWS; i++) {
 		uint32_t number = arc4random(), below = arc4random_uniform(BOUND);
 
@@ -76,7 +77,7 @@ static void draw_numbers(void)
 		seen[below]++;
 	}
 	check(ones == UINT32_MAX && zeros == UINT32_MAX, "a bit that never changes");
-	/* Less than 200 of 1,000 at 1/3 each: below 1e-19 by chance. */
+	/* Fewer than 200 of 1,000 at 1/3 each: a chance below 1e-19. */
 	for (int i = 0; i < BOUND; i++)
 		check(seen[i] > DRAWS / 5, "%d came %d times of %d", i, seen[i], DRAWS);
 	check(arc4random_uniform(1) == 0 && arc4random_uniform(0) == 0, "nothing lies below");

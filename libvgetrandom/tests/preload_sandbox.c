@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * An unmodified program that closes its sandbox before it draws: mmap(2) kills. Started with the
- * preload object by tests/integration/test_vgetrandom_library.py.
+ * An unmodified program that closes its sandbox before it draws, so that mmap(2) kills it.
+ * tests/integration/test_vgetrandom_library.py starts it with the preload object.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

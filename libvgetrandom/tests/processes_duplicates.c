@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: no number twice among threads, parent and children of every kind, on all paths.
+ * Description: no number comes twice among threads, parent and children of every kind, on all
+ * paths.
  *
  * Children are made by fork, _Fork, clone with the parent's memory and without, vfork, and
- * posix_spawn; also while other threads draw, after which the child makes threads of its own; and
- * children of children. Each begins with what its parent left half drawn.
+ * posix_spawn; also while other threads draw, where the child then makes threads of its own; and
+ * there are children of children. Each begins with the buffers that its parent has half drawn.
  *
- * Argument: "long" for 10^8 values, or how many, else 4 * 10^6.
+ * Argument: the number of values, or "long" for 10^8. Default: 4 * 10^6.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,12 +27,12 @@
 enum {
 	VALUES = 4000000,
 	VALUES_LONG = 100000000,
-	/* Of so many processes and threads in turn, each draws BURST times on all paths. */
+	/* Each process or thread draws this many times on all paths. */
 	BURST = 150,
 	THREADS = 4,
 	GENERATIONS = 3,
 	STACK = 1 << 18,
-	/* The number by which a spawned program finds the values. */
+	/* The file descriptor by which a spawned program finds the values. */
 	VALUES_FD = 100,
 };
 
@@ -43,13 +44,13 @@ struct values {
 
 static struct values *shared;
 
-/* In place, as a child may end or be cloned at any moment: each burst is one reservation. */
+/* Each burst reserves its place, because a child may end or be cloned at any moment. */
 static void draw(int times)
 {
 	size_t first = atomic_fetch_add(&shared->count, (size_t)times * PATHS);
 
 	if (first + (size_t)times * PATHS > shared->wanted) {
-		/* Full: the last burst is not to leave holes. */
+		/* Full: the last burst must not leave holes. */
 		atomic_fetch_sub(&shared->count, (size_t)times * PATHS);
 		return;
 	}
@@ -87,7 +88,7 @@ static void wait_for(pid_t child)
 	      (unsigned int)status);
 }
 
-/* Parent and child draw at the same time, from what is the same at first. */
+/* Parent and child draw at the same time, from states that are equal at first. */
 static void after_fork(pid_t child)
 {
 	draw(BURST);
@@ -111,7 +112,7 @@ static void by_clone(void)
 	after_fork((pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL));
 }
 
-/* The child has the parent's memory, thread-local data too, while the parent waits. */
+/* The child has the parent's memory, including thread-local data, while the parent waits. */
 static void by_vfork(void)
 {
 	pid_t child = vfork();
@@ -149,13 +150,13 @@ static void by_spawn(void)
 	wait_for(child);
 }
 
-/* Other threads draw during the fork. The child lacks them, and makes some of its own. */
+/* Other threads draw during the fork. The child lacks them and makes its own. */
 static void by_fork_among_threads(void)
 {
 	pthread_t threads[THREADS], of_child[THREADS];
 	pid_t child;
 
-	/* Their locks may be held by a thread that the child does not have. */
+	/* A thread that the child does not have may hold the sanitizers' locks. */
 	if (THREAD_SANITIZER || ADDRESS_SANITIZER)
 		return;
 	start_threads(threads);
@@ -191,7 +192,7 @@ static void (*const ways[])(void) = {
 	by_generations,
 };
 
-/* Mapped from a file without a name, which a spawned program inherits. */
+/* Maps a file without a name, which a spawned program inherits. */
 static void map_shared(size_t wanted)
 {
 	size_t size = sizeof(*shared) + wanted * sizeof(*shared->values);
@@ -216,7 +217,7 @@ static int spawned(void)
 	return 0;
 }
 
-/* What is left after so many forks and bursts, by threads that last. */
+/* Long-lived threads draw the rest, after many forks and bursts. */
 static void *draw_the_rest(void *until)
 {
 	const size_t *end = until;
@@ -246,10 +247,10 @@ int main(int argc, char **argv)
 	if (!strcmp(form, "long"))
 		wanted = VALUES_LONG;
 	map_shared(wanted);
-	/* Half by those who come and go, and half by some who draw on and on. */
+	/* Short-lived tasks draw the first half, long-lived threads the second. */
 	for (; atomic_load(&shared->count) < wanted / 2; rounds++) {
 		for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-			/* Another part of a batch is left each time. */
+			/* Leaves a different part of a batch each time. */
 			draw(1 + rounds % BURST);
 			ways[i]();
 		}

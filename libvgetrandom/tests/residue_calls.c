@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: calls of the library leave nothing secret in registers or in the 64 KiB of stack
+ * Description: calls to the library leave nothing secret in registers or in the 64 KiB of stack
  * below.
  *
- * Each is done three times, twice with the same bytes in place of the vDSO's and once with others:
- * what differs with them alone came from them. What the caller got is his, and no secret.
+ * The test makes each call three times, twice with the same bytes in place of the vDSO's and once
+ * with others: what differs only with them came from them. What the caller gets is not secret.
  *
- * The vDSO's own function is looked at, too: what it leaves is searched for its state.
+ * The test also checks the vDSO's own function: it searches what that leaves for its state.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -21,11 +21,11 @@ enum {
 	STACK = 65536,
 	OUT_MAX = 70000,
 	FILL = 0x5a,
-	/* Of bytes that are found by chance alone in 100 KiB of others, hardly ever so many. */
+	/* This many bytes are hardly ever found by chance in 100 KiB of others. */
 	WINDOW = 8,
-	/* The same for what was given to the caller, of which the shortest is so long. */
+	/* The same for what the caller got; the shortest result is this long. */
 	OUTPUT_WINDOW = 4,
-	/* The opaque state begins with what is left to draw, and the key. */
+	/* The opaque state begins with the bytes left to draw, and the key. */
 	STATE_SECRETS = 128,
 	XSAVE_HEADER = 512,
 	XSAVE_HEADER_SIZE = 64,
@@ -39,9 +39,9 @@ struct observation {
 
 struct subject {
 	const char *name;
-	/* Of the type that observe() calls. */
+	/* Has the type that observe() calls. */
 	chacha20_fn *call;
-	/* Done before, unobserved. */
+	/* Runs before, unobserved. */
 	void (*prepare)(void);
 };
 
@@ -50,10 +50,10 @@ static const size_t all_lengths[] = { 4, 16, 127, 128, 300, 1024, 4096, OUT_MAX 
 static uint8_t stack[STACK] __attribute__((aligned(64)));
 static uint8_t out[OUT_MAX];
 
-/* What the vDSO function would have made; given from the start by each call. */
+/* In place of the vDSO function's output; each call gives it from the start. */
 static uint8_t secret[4096];
 
-/* Leaves none of it: the string instruction takes it through no register. */
+/* Leaves none of it: the string instruction copies without registers. */
 static ssize_t give_secret(void *buf, size_t len, unsigned int flags, void *slot_state, size_t size)
 {
 	const uint8_t *from = secret;
@@ -82,7 +82,7 @@ static long stopped_clock(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-/* observe() passes the same arguments to all. */
+/* observe() passes the same arguments to all functions. */
 static void call_vgetrandom(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
 {
 	(void)key, (void)start;
@@ -95,7 +95,7 @@ static void call_batch_bytes(uint8_t *to, size_t len, const uint8_t *key, const 
 	vgetrandom_batch_bytes(to, len);
 }
 
-/* Their value is the caller's, who may keep it where he likes. */
+/* The value belongs to the caller, who may keep it anywhere. */
 static void call_batch_u64(uint8_t *to, size_t len, const uint8_t *key, const uint32_t *start)
 {
 	uint64_t value = vgetrandom_batch_u64();
@@ -164,7 +164,7 @@ static void observe_call(struct observation *seen, const struct subject *subject
 	memcpy(seen->stack, stack, sizeof(stack));
 	memcpy(seen->out, out, sizeof(out));
 #ifdef __x86_64__
-	/* Which registers are in use: not for us to compare. */
+	/* Do not compare which registers are in use. */
 	memset(seen->call.vector + XSAVE_HEADER, 0, XSAVE_HEADER_SIZE);
 #endif
 }
@@ -181,7 +181,7 @@ static void observe_secret(struct observation *seen, const struct subject *subje
 	observe_call(seen, subject, len);
 }
 
-/* Whether the bytes around are some that the caller got. */
+/* Whether the bytes around at are some that the caller got. */
 static bool is_output(const uint8_t *area, size_t size, size_t at, const uint8_t *output)
 {
 	size_t first = at < OUTPUT_WINDOW - 1 ? 0 : at - (OUTPUT_WINDOW - 1);
@@ -246,7 +246,7 @@ static size_t find_secrets(const void *area, size_t size, const uint8_t *secrets
 	for (size_t i = 0; i + WINDOW <= len; i++) {
 		const uint8_t *found;
 
-		/* Partly erased: such can be found anywhere. */
+		/* Skip partly erased bytes, which can be anywhere. */
 		if (memchr(secrets + i, 0, WINDOW))
 			continue;
 		found = memmem(area, size, secrets + i, WINDOW);
@@ -267,7 +267,7 @@ static void check_secrets(const char *name, const struct observation *seen, cons
 	      "%s: in vector registers", name);
 }
 
-/* With the kernel's own function: its state, and what is in store, is nowhere else. */
+/* With the kernel's own function: its state and the batch's buffer are nowhere else. */
 static void test_real_vdso(void)
 {
 	static struct observation seen;

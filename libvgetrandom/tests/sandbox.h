@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-/* Runs function in a child of its own, which ends with EXIT_SUCCESS. Returns its wait status. */
+/* Runs function in a child, which then exits with EXIT_SUCCESS. Returns its wait status. */
 static inline int run_alone(void (*function)(void))
 {
 	pid_t pid = fork();

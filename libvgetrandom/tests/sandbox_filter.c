@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A seccomp filter refuses what the library needs: it says so, or does without. */
+/* If a seccomp filter refuses what the library needs, it says so or does without. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -17,10 +17,10 @@
 #include "sandbox.h"
 
 enum {
-	/* The kernel reseeds now and then, and what was prewarmed is of no use. */
+	/* The kernel reseeds from time to time, which undoes a prewarm. */
 	ATTEMPTS = 3,
 	BYTES_MAX = 4096,
-	/* A library that tries again and again would not end. */
+	/* A library that retried for ever would not end. */
 	SECONDS_MAX = 20,
 };
 
@@ -43,7 +43,7 @@ static void refuse(void)
 
 static const size_t sizes[] = { 1, 16, 127, 128, 300, BYTES_MAX };
 
-/* All sizes have to return their length, or an error if that is not 0. */
+/* All sizes must return their length, or error if that is not 0. */
 static void check_draws(int error)
 {
 	uint8_t bytes[BYTES_MAX];
@@ -148,7 +148,7 @@ int main(void)
 		check_succeeds(refused_memory, SYS_mmap, errors[i]);
 	}
 	check_succeeds(refused_after_prewarm, SYS_mmap, EPERM);
-	/* Told that it worked, with no bytes: what asks until it has all would never end. */
+	/* A success without bytes: a loop that asks for the rest would never end. */
 	check_traps(refused_batch, 0);
 	check_traps(refused_batch_bytes, 0);
 	return 0;

@@ -15,7 +15,7 @@
 
 enum {
 	BYTES_MAX = 4096,
-	/* More than the calls after which memory is asked for again. */
+	/* More than the calls after which the library tries again to map memory. */
 	CALLS = 1000,
 };
 
@@ -36,7 +36,7 @@ static void draw_once(void)
 	draw_some(1);
 }
 
-/* Nothing more can be mapped, whatever there is. */
+/* With 0, nothing more can be mapped. */
 static void set_limit(rlim_t size)
 {
 	struct rlimit limit;
@@ -72,7 +72,7 @@ static void recovers_by_prewarm(void)
 	draw_some(1);
 }
 
-/* The thread has all it needs: a call that wanted more does not change that. */
+/* The thread has everything it needs; a call that wanted more does not change this. */
 static void keeps_what_it_has(void)
 {
 	struct slot *slot, *newest = NULL;

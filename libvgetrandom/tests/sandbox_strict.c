@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * After a prewarm, nothing but read(), write(), exit() and sigreturn() is allowed: all ways of
- * drawing still work, in signal handlers nested three deep, too. Any other system call kills.
+ * After a prewarm, only read(), write(), exit() and sigreturn() are allowed, and any other system
+ * call kills. All ways of drawing must still work, even in signal handlers nested three deep.
  *
- * The vDSO function does one itself when the kernel has reseeded its generator, about once a
- * minute. So one that is killed is tried again; a library that does system calls is killed each
- * time.
+ * The vDSO function itself makes a system call when the kernel has reseeded its generator, about
+ * once a minute. So the test tries again if it is killed; a library that makes system calls is
+ * killed each time.
  */
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -23,10 +23,10 @@
 
 enum {
 	ATTEMPTS = 3,
-	/* Of handlers. */
+	/* Nested handlers. */
 	DEPTH = 3,
 	BYTES_MAX = 1 << 18,
-	/* More than a batch holds; so that most of the time is spent in the vDSO function, too. */
+	/* More than a batch holds, and enough to spend most of the time in the vDSO function. */
 	NUMBERS = 1000,
 	TICK_USEC = 2000,
 	ROUNDS = 12,
@@ -54,7 +54,7 @@ static void draw_all(int level)
 	}
 }
 
-/* Draws until the timer interrupts that, and the handler has come back. */
+/* Draws until the timer has interrupted it and the handler has returned. */
 static void draw_until_interrupted(int level)
 {
 	been_at[level + 1] = false;
@@ -86,7 +86,7 @@ static void start_timer(void)
 	check(!setitimer(ITIMER_REAL, &interval, NULL), "no timer");
 }
 
-/* libc's would end all threads, by a system call that is not allowed. */
+/* libc's exit ends all threads, with a system call that is not allowed. */
 static void end_thread(void)
 {
 	syscall(SYS_exit, EXIT_SUCCESS);
@@ -105,7 +105,7 @@ static void draw_in_sandbox(void)
 		end_thread();
 }
 
-/* What a library would do that is not as quiet as it says. */
+/* What a library would do that makes a system call despite its promise. */
 static void call_in_sandbox(void)
 {
 	check(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), "no seccomp");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What sanitizers' own code does not survive is left out where they are. */
+/* Tells tests to leave out what the sanitizers' own code does not survive. */
 #ifndef VGR_TESTS_SANITIZERS_H
 #define VGR_TESTS_SANITIZERS_H
 

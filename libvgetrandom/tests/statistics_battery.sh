@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Description: each path's output against rngtest, ent and dieharder.
+# Description: tests each path's output with rngtest, ent and dieharder.
 #
-# Arguments: the program statistics_stream; "long", without which only a little is looked at, by
-# ent. The long form takes about half an hour and reads 1 GiB and more of each path.
+# Arguments: the program statistics_stream; "long", without which only ent tests a little. The
+# long form takes about half an hour and reads 1 GiB and more of each path.
 set -eu
 
 stream=$1
@@ -16,7 +16,7 @@ for tool in ent ${long:+rngtest dieharder}; do
 	}
 done
 
-# Of dieharder's tests those it calls good itself, but these, for their run time: 200, 201, 203.
+# The tests that dieharder itself calls good, except those that take too long: 200, 201, 203.
 tests="0 1 2 3 4 8 9 10 11 12 13 15 16 17 100 101 102 202 204 205 206 207 208 209"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -27,7 +27,7 @@ fail() {
 	failed=1
 }
 
-# Of blocks of 20,000 bits 0.0008 fail by chance. More than $3 of them are less likely than 1e-7.
+# A block of 20,000 bits fails by chance with 0.0008; more than $3 failures have a chance below 1e-7.
 check_rngtest() {
 	"$stream" "$1" "$2" 2>"$scratch/log" | rngtest >"$scratch/rngtest" 2>&1 || true
 	blocks=$(sed -n 's/.*FIPS 140-2 successes: //p' "$scratch/rngtest")
@@ -36,16 +36,16 @@ check_rngtest() {
 	[ "$bad" -le "$3" ] || fail "$1: rngtest"
 }
 
-# Of the distribution of bytes: the share of random sequences that exceed this one's chi-square.
-# ent prints no share below 0.01 % or above 99.99 %, so chi-square itself is looked at: 255 degrees
-# of freedom, below 140 and above 397 with a chance of less than 1e-7 each.
+# Checks the distribution of bytes. ent prints the share of random sequences that exceed this one's
+# chi-square, but no share below 0.01 % or above 99.99 %, so check chi-square itself: with 255 degrees
+# of freedom, it is below 140 or above 397 with a chance of less than 1e-7 each.
 check_ent() {
 	chi=$("$stream" "$1" "$2" 2>"$scratch/log" | ent -t | sed -n 's/^1,\([^,]*,\)\{2\}\([^,]*\),.*/\2/p')
-	echo "$1: ent, $2 MiB: chi-square of bytes $chi, 140 to 397 may be"
+	echo "$1: ent, $2 MiB: chi-square of bytes $chi, allowed are 140 to 397"
 	awk "BEGIN { exit !($chi > 140 && $chi < 397) }" || fail "$1: ent"
 }
 
-# WEAK is by its own words what one in a hundred of good results is; FAILED one in a million.
+# By its own words, dieharder calls one in a hundred good results WEAK, and one in a million FAILED.
 check_dieharder() {
 	for number in $tests; do
 		"$stream" "$1" 2>>"$scratch/drawn" | dieharder -g 200 -d "$number" -c ' '

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: of each path, bytes, pairs of bytes and set bits are as many as chance has it, and
- * so are the bits by which words differ, up to two blocks apart. Finds what is badly broken:
- * statistics_battery looks closer.
+ * Description: on each path, bytes, pairs of bytes and set bits are as frequent as chance predicts,
+ * and so are the bits in which words differ, up to two blocks apart. Finds serious errors;
+ * statistics_battery finds smaller ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,9 @@ enum {
 };
 
 /*
- * In standard deviations. Beyond on either side lie 1.3e-9, of the 60 figures of a run 1e-7; the
- * chi-square distribution, turned to a normal one after Wilson and Hilferty, is as good as that.
+ * In standard deviations. The chance to lie beyond, on either side, is 1.3e-9 for a figure and 1e-7
+ * for the 60 figures of a run; this is also true of chi-square, which Wilson and Hilferty's method
+ * turns into a normal distribution.
  */
 static const double limit = 6;
 
@@ -52,7 +53,7 @@ static void check_bytes(const char *path, const uint8_t *bytes)
 			chi_square_deviation(pairs, 65536, SIZE / 2 / 65536.0));
 }
 
-/* How many bits are set where words differ: half, whatever the distance of the two. */
+/* Half of the bits of two words differ, whatever their distance. */
 static void check_distances(const char *path, const uint64_t *words)
 {
 	for (int distance = 0; distance <= DISTANCE_MAX; distance++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The paths that statistics are made of, each with requests of many lengths. */
+/* The paths that the statistics cover, each with requests of many lengths. */
 #ifndef VGR_TESTS_STATISTICS_PATHS_H
 #define VGR_TESTS_STATISTICS_PATHS_H
 
@@ -15,7 +15,7 @@ struct path {
 	void (*draw)(uint8_t *out, size_t len);
 };
 
-/* Draws len bytes by requests of these lengths in turn. */
+/* Draws len bytes with requests of these lengths in turn. */
 static inline void draw_by_lengths(uint8_t *out, size_t len, const size_t *lengths, size_t count)
 {
 	for (size_t i = 0; len; i++) {
@@ -41,7 +41,7 @@ static inline void draw_bulk(uint8_t *out, size_t len)
 	draw_by_lengths(out, len, lengths, sizeof(lengths) / sizeof(*lengths));
 }
 
-/* Integers mostly, as that is what programs draw. */
+/* Mostly integers, since that is what programs draw. */
 static inline void draw_batch(uint8_t *out, size_t len)
 {
 	enum { STRIDE = sizeof(uint64_t) + sizeof(uint32_t) + 13 };
@@ -68,7 +68,7 @@ enum {
 	PATHS = sizeof(paths) / sizeof(*paths),
 };
 
-/* NULL if there is none of that name. */
+/* Returns NULL if there is no path of that name. */
 static inline const struct path *path_named(const char *name)
 {
 	for (int i = 0; i < PATHS; i++) {

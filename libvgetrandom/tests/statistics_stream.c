@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: writes what one path gives to standard output, for statistics_battery.
+ * Description: writes the output of one path to standard output, for statistics_battery.
  *
- * Arguments: pass-through, bulk or batch; how many MiB, or nothing: until nobody reads any more.
+ * Arguments: pass-through, bulk or batch; the number of MiB. Default: until the reader stops.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ enum {
 	MIB = 1 << 20,
 };
 
-/* False: nobody reads any more. */
+/* Returns false if the reader has stopped. */
 static bool write_all(const uint8_t *from, size_t len)
 {
 	while (len) {

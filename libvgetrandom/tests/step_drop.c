@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The kernel takes the thread's pages away at every instruction, as it may when memory is short; up
- * to three times at the same one, so that repairing is interrupted again. Once by asking it to, and
- * once by hand, which looks the same and happens for sure. Usage: step_drop [all] [PATH...]
+ * The kernel takes the thread's pages away at every instruction, as it may when memory is short, up
+ * to three times at the same one, so that it interrupts the repair again. The test does this once
+ * by asking the kernel, and once by hand, which looks the same and is certain to happen. Usage:
+ * step_drop [all] [PATH...]
  */
 #include <signal.h>
 #include <stdio.h>

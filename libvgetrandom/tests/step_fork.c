@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A fork at every instruction, by a signal handler. Parent and copy go on with the interrupted
- * call, and draw more. Usage: step_fork [all] [PATH...]
+ * A signal handler forks at every instruction. Parent and copy continue with the interrupted call,
+ * and draw more. Usage: step_fork [all] [PATH...]
  *
- * A number that was drawn before the fork is the same in both: what is in a register or in the
- * caller's buffer when a process is copied is copied, too. So every call has a last look, whether
- * what it is about to return is still its own, and a fork after that goes unnoticed. How short this
- * tail is, is what is tested: it is as long as that of the vDSO function alone, and the way back
- * from there.
+ * A number that was drawn before the fork is the same in both, because the fork also copies
+ * registers and the caller's buffer. So every call has a last check whether what it is about to
+ * return is still its own, and does not notice a fork after that. The test checks how short this
+ * tail is: as long as that of the vDSO function alone, plus the way back from there.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,8 +24,7 @@
 
 enum {
 	INDEX_MAX = 1 << 18,
-	/* Instructions from the last look to where the caller has the number, without the vDSO's.
-	 */
+	/* Instructions from the last check until the caller has the number, minus the vDSO's. */
 	OWN_TAIL_MAX = 40,
 };
 
@@ -55,7 +53,7 @@ static void fork_in_between(int signal)
 	draw_all(pid ? &shared->drawn : &shared->copy_drawn);
 }
 
-/* Draws in the memory of the parent, which waits. */
+/* The child draws in the memory of the parent, which waits. */
 static void vfork_in_between(int signal)
 {
 	pid_t pid = vfork();
@@ -107,7 +105,7 @@ static size_t find_tail(size_t count)
 	return tail;
 }
 
-/* After the last instruction of the vDSO. */
+/* The index after the last instruction of the vDSO. */
 static size_t vdso_end(const struct trace *trace)
 {
 	uintptr_t vdso = (uintptr_t)vdso_image();
@@ -118,7 +116,7 @@ static size_t vdso_end(const struct trace *trace)
 	return end;
 }
 
-/* Of the vDSO function alone: instructions from its last look to its end. */
+/* Instructions of the vDSO function alone, from its last check to its end. */
 static size_t vdso_tail;
 
 static void measure_vdso(const struct path *path, const struct trace *trace)
@@ -141,22 +139,22 @@ static void check_tail(const struct path *path, const struct trace *trace)
 		return;
 	check(tail < end, "a fork after the call does not give parent and child the same");
 	printf("%s: tail of %zu instructions\n", path->name, end - tail);
-	/* Otherwise there was a look after the vDSO function's. */
+	/* Otherwise the library checked after the vDSO function did. */
 	if (tail < vdso_end(trace))
 		max += vdso_tail;
 	check(end - tail <= max, "the tail is longer than %zu", max);
 }
 
 enum {
-	/* More than is expanded from one key. */
+	/* More than one key expands to. */
 	LONG = 70000,
 };
 
-/* Of parent and copy. */
+/* The long draws of parent and copy. */
 static uint8_t (*long_draws)[LONG];
 static volatile bool is_copy;
 
-/* When the second key is about to be expanded: the first part is complete. */
+/* Forks when the second key is about to be expanded: the first part is complete. */
 static void fork_at_second(int signal)
 {
 	static int times;
@@ -183,7 +181,7 @@ static void draw_long(void)
 	_exit(EXIT_SUCCESS);
 }
 
-/* All parts of a long call stay its own until its end. */
+/* Until its end, a long call shares none of its parts. */
 static void check_long(void)
 {
 	static const uint8_t nothing[LONG];

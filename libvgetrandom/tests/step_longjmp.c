@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A signal handler jumps out of the library at every instruction. The thread has to be back on the
- * fast path at once, for one more slot at most. glibc 2.41, whose threads have one state each, does
- * system calls from then on: the state is marked as in use for good.
+ * A signal handler jumps out of the library at every instruction. The thread must be back on the
+ * fast path at once, at the cost of at most one more slot. glibc 2.41, whose threads have one state
+ * each, makes system calls from then on, because the state stays marked as in use.
  *
- * Then 10,000 jumps from one place, as a program that catches faults does.
- * Usage: step_longjmp [all] [PATH...]
+ * Then the test jumps 10,000 times from one place, as a program that catches faults does. Usage:
+ * step_longjmp [all] [PATH...]
  */
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ enum {
 	JUMPS = 10000,
 	PREWARMED_SLOTS = 4,
 	PAGE = 4096,
-	/* While a hundred numbers are drawn. */
+	/* During a hundred draws. */
 	RESEEDS_MAX = 1,
 	/* In pages: less than a chunk of the pool. */
 	GROWTH_MAX = 64,
@@ -52,7 +52,7 @@ static void catch_fault(int signal)
 	siglongjmp(landing, 1);
 }
 
-/* Each is left by a fault: what is drawn can not be written. */
+/* A fault leaves each call, because it cannot write what it draws. */
 static void draw_nowhere(int i)
 {
 	if (sigsetjmp(landing, 1))
@@ -88,7 +88,7 @@ static void *jump_often(void *unused)
 	return unused;
 }
 
-/* In pages, of address space. */
+/* The size of the address space, in pages. */
 static long own_size(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -121,7 +121,7 @@ static void jump_traced(void)
 	stepper_mark();
 	prepare_jumps();
 	jump_often(NULL);
-	/* From now on, with slots that jumps had left. */
+	/* From now on, use slots that jumps have left. */
 	vgetrandom_release();
 	jump_often(NULL);
 	_exit(EXIT_SUCCESS);
@@ -141,7 +141,7 @@ static void check_many_jumps(void)
 	check(stepper_end(pid) == EXIT_SUCCESS, "the child failed");
 }
 
-/* What jumps left busy goes to the next thread. */
+/* Slots that jumps left busy go to the next thread. */
 static void check_given_back(void)
 {
 	long before;

@@ -21,18 +21,18 @@ enum {
 	BATCH_BYTES = 40,
 	PREWARMED_SLOTS = 4,
 	FURTHER_DRAWS = 100,
-	/* Of a chunk of the pool. */
+	/* More than the slots of a chunk of the pool. */
 	POOL_TAKES = 64,
-	/* Instructions at either end of a path that are never skipped, and others. */
+	/* Instructions at either end of a path that are never skipped, and stops in between. */
 	DENSE = 64,
 	SPARSE = 40,
 	/*
-	 * The kernel reseeds now and then, which is a system call and another path. And four bytes
-	 * may be equal by chance.
+	 * The kernel reseeds from time to time, which takes a system call and another path. Also,
+	 * four bytes may be equal by chance.
 	 */
 	ATTEMPTS = 3,
 	WINDOWS = 1 << 16,
-	/* Of each path: the clock's code carries a second at some times, and does not at others. */
+	/* Per path: the clock's code sometimes carries a second, which changes its path. */
 	MISSED_MAX = 64,
 };
 
@@ -91,7 +91,7 @@ void draw_all(struct draws *draws)
 	draw_pass_through(draws, PATH_BYTES);
 }
 
-/* The interrupted call is the first in the log, before those of handlers. */
+/* The interrupted call comes first in the log, before those of handlers. */
 static void log_start(struct draws *draws)
 {
 	drawn = draws;
@@ -159,7 +159,7 @@ static void prepare_warm(void)
 	run_prewarm();
 }
 
-/* The next draw is not the one that looks at the age. */
+/* Makes sure that the next draw does not check the age. */
 static void prepare_batch(void)
 {
 	run_prewarm();
@@ -173,11 +173,11 @@ static void prepare_empty_batch(void)
 	run_prewarm();
 	while (thread.ready->batch_left >= sizeof(uint64_t))
 		vgetrandom_batch_u64();
-	/* Whether the clock has ticked since then makes a difference of an instruction or two. */
+	/* A tick of the clock since then would change the path by an instruction or two. */
 	thread.ready->seen_at = 0;
 }
 
-/* libc calls them in this order, and the library's between them. */
+/* libc calls these destructors in this order, and the library's between them. */
 __attribute__((constructor(101))) static void make_before_key(void);
 static void end_of_thread_begins(void *unused);
 static void end_of_thread_ends(void *unused);
@@ -200,7 +200,7 @@ static void run_end(void)
 	pthread_exit(NULL);
 }
 
-/* refill: more than a state holds. */
+/* refill draws more than a state holds. */
 const struct path paths[] = {
 	{ "first", prepare_nothing, run_pass_through, 16, false, false, 1 },
 	{ "small", prepare_warm, run_pass_through, 4, true, false, 1 },
@@ -229,7 +229,7 @@ static bool is_owned(const struct slot *slot)
 	return slot == thread.ready;
 }
 
-/* Whoever takes them next would be served from the same state. */
+/* Otherwise the next thread to take them would draw from the same state. */
 static void check_pool(void)
 {
 	for (int i = 0; i < POOL_TAKES; i++)
@@ -245,7 +245,7 @@ static unsigned int count_owned(void)
 	return count;
 }
 
-/* After the interrupted call. */
+/* What the child does after the interrupted call. */
 _Noreturn static void play_rest(bool returned)
 {
 	int status;
@@ -312,10 +312,10 @@ void path_is_copy(void)
 	log_start(&shared->copy_drawn);
 }
 
-/* Of eight bytes, all that were seen. */
+/* All windows of eight bytes that were seen. */
 static uint64_t windows[WINDOWS];
 
-/* Returns false if it was there. Not for zero, which marks what is empty. */
+/* Returns false if it was already there. Not for zero, which marks empty places. */
 static bool windows_add(uint64_t window)
 {
 	size_t at = window * 0x9e3779b97f4a7c15 >> 48;
@@ -338,7 +338,7 @@ static void check_windows(const struct draws *draws, uint32_t i, bool complete)
 		uint64_t window;
 
 		memcpy(&window, draws->bytes + draw->at + at, sizeof(window));
-		/* Some of it was not written, or in part. */
+		/* Some of it was not written, or only in part. */
 		if (!complete && memchr(&window, 0, sizeof(window)))
 			continue;
 		check(window, "draw %u is zero at byte %u of %u", i, at, draw->len);
@@ -347,7 +347,7 @@ static void check_windows(const struct draws *draws, uint32_t i, bool complete)
 	}
 }
 
-/* Whether a draw that is not 8 bytes long begins as another. */
+/* Whether a draw that is not 8 bytes long begins like another. */
 static bool any_small_same(const struct draws *draws)
 {
 	for (uint32_t i = 0; i < draws->count; i++) {
@@ -380,7 +380,7 @@ bool interrupted_same(void)
 	return false;
 }
 
-/* Chance alone never makes eight bytes equal, or zero. */
+/* Eight bytes are never equal, or zero, by chance. */
 static void check_distinct(void)
 {
 	memset(windows, 0, sizeof(windows));
@@ -390,7 +390,7 @@ static void check_distinct(void)
 		check_windows(&shared->copy_drawn, i, true);
 }
 
-/* For the reader of a failure. */
+/* Printed with a failure. */
 static size_t stopped_index;
 static uintptr_t stopped_at;
 static const char *outcome;
@@ -403,7 +403,7 @@ static void say_where(void)
 			stopped_at);
 }
 
-/* With nothing drawn as yet. */
+/* Starts with an empty log. */
 static pid_t start_playing(void)
 {
 	shared->drawn.count = shared->drawn.used = 0;
@@ -422,7 +422,7 @@ static void record_once(struct trace *trace)
 	      played->name);
 }
 
-/* Of several the shortest: when the kernel reseeds just then, a call goes a longer way, once. */
+/* Keeps the shortest of several: if the kernel has just reseeded, one call takes longer. */
 static void record(struct trace *trace)
 {
 	record_once(trace);
@@ -440,7 +440,7 @@ static void record(struct trace *trace)
 	}
 }
 
-/* False: what chance or the kernel may do now and then, but not each time. */
+/* Returns false for what chance or the kernel may cause from time to time, but not always. */
 static bool step_once(const struct trace *trace, size_t index)
 {
 	unsigned int slots = event_played->slots + (played->warm ? PREWARMED_SLOTS : played->depth);
@@ -480,7 +480,7 @@ static void step_at(const struct trace *trace, size_t index)
 		event_played->after(trace, index);
 }
 
-/* After index. */
+/* The next stop after index. */
 static size_t next_stop(size_t index, size_t count, bool every_instruction)
 {
 	size_t step = count / SPARSE + 1;
@@ -504,7 +504,7 @@ void step_path(const struct path *path, const struct event *event, bool every_in
 		stops++;
 	}
 	printf("%s: %zu instructions, stopped at %u\n", path->name, trace.count, stops - missed);
-	check(missed <= MISSED_MAX, "%u instructions were never come by again", missed);
+	check(missed <= MISSED_MAX, "the child never came to %u instructions again", missed);
 	fflush(stdout);
 	if (event->after_all)
 		event->after_all(path, &trace);

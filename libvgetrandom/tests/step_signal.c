@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A signal comes at every instruction, and its handler draws, too. That one is interrupted in turn,
- * by another. Usage: step_signal [all] [PATH...]
+ * A signal comes at every instruction, and its handler draws too. Another signal interrupts that
+ * handler in turn. Usage: step_signal [all] [PATH...]
  */
 #include <signal.h>
 
@@ -13,8 +13,7 @@ static void draw_in_between(int signal)
 	draw_all(&shared->drawn);
 }
 
-/* The second comes where the first handler, or the interrupted call, is anywhere in the same path.
- */
+/* The second comes while the first handler, or the call, is anywhere in the same path. */
 static void interrupt_twice(pid_t pid, const struct trace *trace, size_t index)
 {
 	uintptr_t pc = trace->pc[index * 7919 % trace->count];

@@ -15,16 +15,16 @@
 #include "stepper.h"
 
 enum {
-	/* Ignored by whoever is not traced. */
+	/* Processes that are not traced ignore it. */
 	MARK = SIGURG,
 	SYSTEM_CALL_STOP = SIGTRAP | 0x80,
-	/* Stepping so far from an instruction that is come by seldom is quicker than the rest. */
+	/* Stepping this far from an instruction with few visits is faster than breakpoints. */
 	STEPS_MAX = 64,
 	VISITS_UNKNOWN = 1 << 30,
 };
 
 static pid_t marked;
-/* To be given to the child when it goes on. */
+/* The signal for the child when it continues. */
 static int pending;
 
 void stepper_mark(void)
@@ -51,7 +51,7 @@ static uintptr_t pc_of(pid_t pid)
 #endif
 }
 
-/* Stops the child whenever it comes to pc; 0 for nowhere. False if the machine cannot. */
+/* Stops the child whenever it reaches pc; 0 for nowhere. Returns false if the machine cannot. */
 static bool break_at(pid_t pid, uintptr_t pc)
 {
 #if defined(__x86_64__)
@@ -91,7 +91,7 @@ static int go_on_to_stop(pid_t pid, int how)
 		check(WIFSTOPPED(status), "the child ended early, wait status %#x", status);
 		if (is_ours(signal))
 			return signal;
-		/* Its own. One that is deadly is seen the next time. */
+		/* The child's own signal. If it is deadly, the next wait shows it. */
 		pending = signal;
 	}
 }
@@ -127,7 +127,7 @@ static void trace_add(struct trace *trace, size_t *room, uintptr_t pc)
 	trace->pc[trace->count++] = pc;
 }
 
-/* The last time that it was there before, or index itself. */
+/* The child's last visit to the same instruction before index, or index itself. */
 static size_t visit_before(const struct trace *trace, size_t index)
 {
 	for (size_t i = index; i-- > 0;) {
@@ -137,7 +137,7 @@ static size_t visit_before(const struct trace *trace, size_t index)
 	return index;
 }
 
-/* Instructions that repeat themselves are stepped, but breakpoints do not stop each time. */
+/* Single steps stop at every repetition of an instruction, but breakpoints do not. */
 static void count_visits(struct trace *trace)
 {
 	trace->visit = calloc(trace->count, sizeof(*trace->visit));
@@ -162,7 +162,7 @@ void stepper_record(pid_t pid, struct trace *trace)
 	do
 		trace_add(trace, &room, pc_of(pid));
 	while (go_on_to_stop(pid, PTRACE_SINGLESTEP) == SIGTRAP);
-	/* A stop on the way into the mark would be no longer in what is looked at. */
+	/* A stop on the way into the mark would be outside of the examined stretch. */
 	while (trace->count && trace->pc[trace->count - 1] != (uintptr_t)stepper_mark)
 		trace->count--;
 	count_visits(trace);
@@ -174,7 +174,7 @@ void trace_free(struct trace *trace)
 	free(trace->visit);
 }
 
-/* Where to step from to an instruction: after few visits, with few steps. */
+/* From where to step to an instruction: with few visits before and few steps after. */
 static size_t quickest_way(const struct trace *trace, size_t index)
 {
 	size_t best = index, stops = trace->visit[index];

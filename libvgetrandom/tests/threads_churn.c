@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: 10,000 threads that draw on all paths, one after the other and 64 at once, and end
- * in all ways: they return, call pthread_exit(), are cancelled at a cancellation point or in the
- * middle of a draw. Some draw while they end, before and after the library was told.
+ * Description: 10,000 threads draw on all paths, one after another and 64 at once, and end in all
+ * ways: they return, call pthread_exit(), or are cancelled at a cancellation point or in the middle
+ * of a draw. Some draw while they end, before and after libc tells the library.
  *
- * Arguments, for slow tools: how many threads; "stand-in" where there is no vDSO, without which
- * slots are not counted.
+ * Arguments, for slow tools: the number of threads; "stand-in" if there is no vDSO: then the test
+ * does not count slots.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -23,12 +23,12 @@
 enum {
 	THREADS = 10000,
 	AT_ONCE = 64,
-	/* One after the other: one in so many. */
+	/* One in this many runs alone. */
 	ALONE = 5,
-	/* A cancelled thread's slot is in use for good, so that its destructors take a second. */
+	/* A cancelled thread's slot stays in use, so that its destructors take a second one. */
 	SLOTS_EACH = 2,
 	CHUNKS_MAX = (AT_ONCE * SLOTS_EACH + 1) / POOL_CHUNK_SLOTS + 1,
-	/* Before the library's, after it, once more after it, by destructors, by the thread. */
+	/* In destructors before the library's, after it, again after it, and in the thread. */
 	DRAWS_EACH = 5 * PATHS,
 };
 
@@ -45,9 +45,9 @@ struct job {
 	pthread_t thread;
 	enum ending ending;
 	uint64_t *values;
-	/* Destructors that were called, of the key before and the key after the library's. */
+	/* How often the destructors of the keys before and after the library's were called. */
 	int before, after;
-	/* Has drawn, and can be cancelled. */
+	/* The thread has drawn and can be cancelled. */
 	atomic_bool ready;
 };
 
@@ -59,14 +59,14 @@ static void draw_next(struct job *job)
 	job->values += PATHS;
 }
 
-/* What the thread keeps after the library was told that it ends, nobody would give back. */
+/* Nothing gives back what the thread keeps after the library was told that it ends. */
 static void check_keeps_nothing(void)
 {
 	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d", vgetrandom_status());
 	check(!thread.ready && !thread.owned, "a thread that ends keeps a slot");
 }
 
-/* libc calls destructors key by key, and all over again if values were set since. */
+/* libc calls destructors key by key, and repeats this if values were set meanwhile. */
 static void at_exit_before(void *argument)
 {
 	struct job *job = argument;
@@ -114,7 +114,7 @@ __attribute__((constructor(101))) static void create_key_before(void)
 	uint64_t value;
 
 	check(pthread_key_create(&key_before, at_exit_before) == 0, "no key");
-	/* Not yet prepared, it has to do without: but not for good. */
+	/* The library is not prepared yet and borrows a slot, which must not last. */
 	draw_into(&value, sizeof(value));
 }
 
@@ -122,7 +122,7 @@ static void draw_until_cancelled(struct job *job)
 {
 	static _Thread_local uint8_t bytes[65536];
 
-	/* It has to be interrupted where it stands, but not in a sanitizer's code. */
+	/* Interrupt the thread anywhere, but not in a sanitizer's code. */
 	if (!THREAD_SANITIZER && !ADDRESS_SANITIZER)
 		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 	atomic_store(&job->ready, true);
@@ -133,7 +133,7 @@ static void draw_until_cancelled(struct job *job)
 	}
 }
 
-/* ThreadSanitizer loses track of who is cancelled in a system call that it wraps. */
+/* ThreadSanitizer loses track of threads that are cancelled in a system call that it wraps. */
 static void wait_for_cancellation(void)
 {
 	if (!THREAD_SANITIZER)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: threads where the program took the keys of thread-specific data first: libc's first
- * 32, beyond which setting one may call malloc(), or all, so that libc tells of no thread's end.
- * Both borrow a slot for each draw; the first until a prewarm, which is no signal handler's to do.
+ * Description: threads of a program that took keys of thread-specific data before the library:
+ * libc's first 32, beyond which setting a key may call malloc(), or all keys, so that libc reports
+ * no thread's end. Both borrow a slot for each draw; the first until a prewarm, which signal
+ * handlers must not call.
  *
- * Runs itself again with the number of keys in the environment, for a constructor to take.
+ * The program runs itself again with the number of keys in the environment, for a constructor to
+ * take.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -49,7 +51,7 @@ static void *borrow(void *argument)
 	return NULL;
 }
 
-/* Beyond the first keys libc tells, but not of a signal handler's; without any it never does. */
+/* With a later key libc tells, except in signal handlers; without a key it never does. */
 static void *prewarm(void *argument)
 {
 	uint64_t *drawn = argument;
@@ -110,7 +112,7 @@ int main(int argc, char **argv)
 	if (keys)
 		return test();
 	test_with_keys(argv[0], SOME_KEYS);
-	/* All: fewer are left where something else takes some. */
+	/* All that are left: something else may take some. */
 	test_with_keys(argv[0], INT_MAX);
 	return 0;
 }

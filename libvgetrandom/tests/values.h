@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* 64-bit values that are to be all different. */
+/* 64-bit values that must all be different. */
 #ifndef VGR_TESTS_VALUES_H
 #define VGR_TESTS_VALUES_H
 
@@ -11,7 +11,7 @@
 
 #include "check.h"
 
-/* Zeros, shared with children; ends the test without memory. */
+/* Maps zeros, shared with children; ends the test if there is no memory. */
 static inline void *values_map(size_t size)
 {
 	void *values = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -46,7 +46,7 @@ static inline void values_sort(uint64_t *values, size_t count)
 	munmap(scratch, count * sizeof(*scratch));
 }
 
-/* Sorts them. Zero is what forgotten and dropped memory gives, so there may be none. */
+/* Sorts them. There may be no zero, because forgotten and dropped memory gives zeros. */
 static inline void values_check_unique(uint64_t *values, size_t count)
 {
 	values_sort(values, count);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: what the ELF parser finds is what libc's dynamic linker finds, and no more.
+ * Description: the ELF parser finds what libc's dynamic linker finds, and no more.
  *
- * Built from src/vdso.c alone, with a libc of its own: one that can tell where the image is, and
+ * Built from src/vdso.c alone, with stand-ins for libc: one that can tell where the image is, and
  * one that cannot.
  */
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ const void *libc_vdso_image(void)
 
 static const void *kernels_image(void)
 {
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it so. */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an integer by nature. */
 	return (const void *)getauxval(AT_SYSINFO_EHDR);
 }
 
@@ -62,8 +62,8 @@ static void check_as_dlvsym(const void *image, size_t size, void *library, const
 }
 
 /*
- * A copy of the image, its symbols to be changed. Of whole pages: the section headers are behind
- * its only segment.
+ * A copy of the image, in order to change its symbols. It has whole pages, because the section
+ * headers are behind its only segment.
  */
 static uint8_t *copy_image(const void *image, size_t size)
 {
@@ -75,7 +75,7 @@ static uint8_t *copy_image(const void *image, size_t size)
 	return copy;
 }
 
-/* By section headers, which the library does not look at. NULL if there is none of that type. */
+/* Uses section headers, which the library does not. NULL if there is none of that type. */
 static const Elf64_Shdr *section_of(const uint8_t *image, Elf64_Word type)
 {
 	const Elf64_Ehdr *header = (const void *)image;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: the ELF parser on damaged images. Each lies right before a page that cannot be
- * read, or right after one. Whatever it holds, nothing outside is read, and what is found is
- * inside; both with the old hash table and with the new one.
+ * Description: runs the ELF parser on damaged images. Each lies right before an unreadable page, or
+ * right after one. Whatever an image holds, the parser must read nothing outside, and find only
+ * what is inside; with the old hash table and with the new one.
  *
- * Arguments: how many damaged images (default 3 * 10^6); a seed (default 1).
+ * Arguments: the number of damaged images (default 3 * 10^6); a seed (default 1).
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -28,12 +28,12 @@ enum {
 	IMAGES = 3000000,
 	PAGE = 4096,
 	DAMAGES_MAX = 6,
-	/* What the parser reads: the code behind is nothing to damage. */
+	/* The part that the parser reads: damage to the code behind it has no effect. */
 	HEADERS_MAX = 2048,
 };
 
 struct arena {
-	/* Between two pages that cannot be read. */
+	/* Lies between two unreadable pages. */
 	uint8_t *start;
 	size_t size;
 };
@@ -65,7 +65,7 @@ static struct arena map_arena(size_t size)
 	return (struct arena){ all + PAGE, inner };
 }
 
-/* Makes the parser count symbols by the other table. */
+/* Makes the parser count symbols with the other table. */
 static void hide_hash(uint8_t *image, Elf64_Sxword tag)
 {
 	const Elf64_Ehdr *header = (void *)image;
@@ -96,7 +96,7 @@ static bool has_tag(const uint8_t *image, size_t size, Elf64_Sxword tag)
 	return differs;
 }
 
-/* Numbers at which bounds are checked wrongly, if they are. */
+/* Numbers at which wrong checks of bounds are likely to fail. */
 static uint64_t interesting(size_t size)
 {
 	static const uint64_t numbers[] = {
@@ -156,7 +156,7 @@ static void damage(uint8_t *image, size_t size)
 	}
 }
 
-/* Returns whether it was found. Ends the test by SIGSEGV if it is looked for outside. */
+/* Returns whether any was found. A read outside of the image ends the test with SIGSEGV. */
 static bool look_up(const uint8_t *image, size_t size)
 {
 	static const char *const names[] = { FUNCTION, "", "no such function" };
@@ -173,13 +173,13 @@ static bool look_up(const uint8_t *image, size_t size)
 	return any;
 }
 
-/* A size that the first page gives: nothing above what the parser calls sane. */
+/* The size from the first page must be sane. */
 static void check_size(const uint8_t *image)
 {
 	check(vdso_size(image) <= 1 << 20, "%zu bytes", vdso_size(image));
 }
 
-/* Every length, before the page behind; the parser takes its start to be well aligned. */
+/* Tries every length, right before the page behind; the parser needs an aligned start. */
 static size_t truncate_all(struct arena arena, const uint8_t *good, size_t size)
 {
 	size_t found = 0;
@@ -198,7 +198,7 @@ static size_t fuzz(struct arena arena, const uint8_t *good, size_t size, size_t 
 	size_t found = 0;
 
 	for (size_t i = 0; i < images; i++) {
-		/* Before the one page or after the other; cut off now and then. */
+		/* Right before one page or right after the other; truncated from time to time. */
 		size_t len = below(16) ? size : sizeof(uint64_t) * 2 + below(size - 16);
 		size_t room = (arena.size - len) & ~(sizeof(uint64_t) - 1);
 		uint8_t *image = arena.start + (below(2) ? room : 0);
@@ -230,14 +230,14 @@ static void test_form(const char *name, const uint8_t *good, size_t size, size_t
 int main(int argc, char **argv)
 {
 	size_t images = argc > 1 ? strtoul(argv[1], NULL, 0) : IMAGES, size;
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it so. */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an integer by nature. */
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	uint8_t *good;
 
 	if (!image)
 		cannot_run("the kernel offers no vDSO");
-	/* Printed at once: a failure may end all. */
+	/* Flushed at once, because a failure may end the process. */
 	printf("seed %" PRIu64 "\n", seed);
 	fflush(stdout);
 	state = seed * 2 + 1;

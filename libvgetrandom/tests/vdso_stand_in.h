@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * In place of the vDSO function where a tool takes the vDSO away, as valgrind does: the system
- * call. All else of the library is as ever, but for the memory, which is ordinary.
+ * Replaces the vDSO function by the system call where a tool takes the vDSO away, as valgrind does.
+ * The rest of the library is unchanged, except that its memory is ordinary.
  */
 #ifndef VGR_TESTS_VDSO_STAND_IN_H
 #define VGR_TESTS_VDSO_STAND_IN_H
@@ -13,11 +13,11 @@
 #include "sys.h"
 
 enum {
-	/* Of 6.18. */
+	/* As in Linux 6.18. */
 	STAND_IN_STATE_SIZE = 144,
 };
 
-/* Touches the state as the kernel's function does, for tools to see whose it is. */
+/* Touches the state as the kernel's function does, so that tools see who uses it. */
 static inline ssize_t vdso_stand_in(void *buf, size_t len, unsigned int flags, void *state,
 				    size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a workload needs of an arm64 CPU: a clock, system calls, markers, AES. */
+/* What a workload needs from an arm64 CPU: a clock, system calls, markers, AES. */
 #ifndef TEMPER_ARCH_ARM64_H
 #define TEMPER_ARCH_ARM64_H
 
@@ -8,8 +8,8 @@
 #include <sys/auxv.h>
 
 /*
- * The barriers keep a real CPU from starting the timed code early or from reading
- * the clock before it is done. Under exact counts they are one instruction each.
+ * The barriers keep a real CPU from starting the timed code early or from reading the
+ * clock before it is done. Under exact counts each is one instruction.
  */
 static inline uint64_t clock_begin(void)
 {
@@ -33,13 +33,13 @@ static inline long syscall0(long number)
 	return result;
 }
 
-/* No compiler emits these; the plugin counts what runs from begin to end. */
+/* No compiler emits these; the plugin counts the instructions from begin to end. */
 static inline void marker_begin(void)
 {
 	__asm__ volatile("mov x10, x10" : : : "memory");
 }
 
-/* What runs until the next marker_begin() or marker_end() is not counted. */
+/* The plugin does not count what runs from here to the next marker. */
 static inline void marker_pause(void)
 {
 	__asm__ volatile("mov x12, x12" : : : "memory");
@@ -64,8 +64,8 @@ static inline bool aes_supported(void)
 }
 
 /*
- * Two AES rounds of @state with @key; returns the first word. The registers are
- * given back as they were: in entry code they are the user's.
+ * Two AES rounds of @state with @key; returns the first word. Restores the registers,
+ * because in entry code they are the user's.
  */
 static inline uint32_t aes_two_rounds(uint8_t *state, const uint8_t *key)
 {

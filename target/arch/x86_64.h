@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a workload needs of an x86-64 CPU: a clock, system calls, markers, AES. */
+/* What a workload needs from an x86-64 CPU: a clock, system calls, markers, AES. */
 #ifndef TEMPER_ARCH_X86_64_H
 #define TEMPER_ARCH_X86_64_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The fences keep a real CPU from starting the timed code early or from reading
- * the clock before it is done. Under exact counts they are one instruction each.
+ * The fences keep a real CPU from starting the timed code early or from reading the
+ * clock before it is done. Under exact counts each is one instruction.
  */
 static inline uint64_t clock_begin(void)
 {
@@ -31,13 +31,13 @@ static inline long syscall0(long number)
 	return result;
 }
 
-/* No compiler emits these; the plugin counts what runs from begin to end. */
+/* No compiler emits these; the plugin counts the instructions from begin to end. */
 static inline void marker_begin(void)
 {
 	__asm__ volatile("xchg %%r10, %%r10" : : : "memory");
 }
 
-/* What runs until the next marker_begin() or marker_end() is not counted. */
+/* The plugin does not count what runs from here to the next marker. */
 static inline void marker_pause(void)
 {
 	__asm__ volatile("xchg %%r12, %%r12" : : : "memory");
@@ -49,8 +49,8 @@ static inline void marker_end(void)
 }
 
 /*
- * Both halves of a product, xored. In assembly as in the kernel's series: for a
- * 128-bit variable GCC spills what it need not.
+ * Both halves of a product, xored. In assembly, as in the kernel series, because GCC
+ * needlessly spills a 128-bit variable.
  */
 static inline uint64_t mul_fold(uint64_t a, uint64_t b)
 {
@@ -67,7 +67,7 @@ static inline bool aes_supported(void)
 
 /*
  * Two AES rounds of @state with @key (aligned to 16 bytes); returns the first word.
- * The register is given back as it was: in entry code it is the user's.
+ * Restores the register, because in entry code it is the user's.
  */
 static inline uint32_t aes_two_rounds(uint8_t *state, const uint8_t *key)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's lib/test_vmalloc.c, for a kernel that is not configured for it: such a
- * one does not export __vmalloc_node(), which only tests use that are not run here.
- * They fail.
+ * The kernel's lib/test_vmalloc.c, for a kernel that is not configured for it. Such a
+ * kernel does not export __vmalloc_node(), which only tests that we do not run use:
+ * they fail.
  */
 #include <linux/vmalloc.h>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Description: the first process of a guest that the host leads through events. It
- * does what the lines it gets from /dev/ttyS1 say and answers each with a line, "ok"
- * or "failed", and what there is to tell:
- *   read FILE               what is in it, as one line
+ * obeys the lines that it reads from /dev/ttyS1 and answers each with a line, "ok" or
+ * "failed" and what there is to report:
+ *   read FILE               report its contents as one line
  *   write FILE TEXT
- *   use MEGABYTES           memory, in a process of its own
- *   load FLAGS COMMANDLINE  the kernel /kernel with /initramfs, for kexec
- *   return                  nothing but a return, for kexec and back
- *   swap DEVICE             to it from now on
+ *   use MEGABYTES           use memory, in a process of its own
+ *   load FLAGS COMMANDLINE  load /kernel with /initramfs, for kexec
+ *   return                  load code that only returns, for kexec and back
+ *   swap DEVICE             start to swap to it
  *   mount TYPE FOLDER
- *   reboot COMMAND          a number, as reboot(2) has it
+ *   reboot COMMAND          a number of reboot(2)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,7 +68,7 @@ static bool write_file(char *path)
 	return done;
 }
 
-/* Pages far apart as well, for tables of their own. */
+/* Use the memory in a child, whose end frees it. */
 static bool use_memory(size_t size)
 {
 	int status;
@@ -102,7 +102,7 @@ static bool load_kernel(const char *words)
 	return done;
 }
 
-/* A "kernel" that comes back: the address to return to is where it was called from. */
+/* A "kernel" that comes back: it only returns to its caller. */
 static bool load_return(void)
 {
 	static const unsigned char code[] = { 0xc3 };

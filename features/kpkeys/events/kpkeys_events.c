@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: tells what of the protection is in force, in /proc/kpkeys_events: on how
+ * Description: /proc/kpkeys_events shows whether the protection is in force: on how
  * many CPUs the register is closed and enforced, how many page tables can be written,
- * how many threads are at a level. A number of milliseconds written there is spent in
- * a section that may write.
+ * and how many threads are at a level. Writing a number of milliseconds there spends
+ * that time in a section that may write.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,7 +24,7 @@ struct found {
 	unsigned int tables, writable, threads, raised;
 };
 
-/* Of the section that a thread is in; NULL: of none. */
+/* The entry of the section that a thread is in; NULL if there is none. */
 static pte_t *section;
 static const char *last = "none";
 
@@ -81,7 +81,7 @@ static void look_at_threads(struct found *found)
 	rcu_read_unlock();
 }
 
-/* Those of the kernel and of the process that asks, both halves under isolation. */
+/* Look at the tables of the kernel and of the calling process, under isolation at both. */
 static int show(struct seq_file *to, void *unused)
 {
 	int levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4;
@@ -134,7 +134,7 @@ static ssize_t spend(struct file *file, const char __user *text, size_t size, lo
 	return error ?: size;
 }
 
-/* Whoever panics while a thread is in a section is not that thread. */
+/* The code that panics while a thread is in a section is not that thread's. */
 static int on_panic(struct notifier_block *block, unsigned long event, void *data)
 {
 	pte_t *pte = READ_ONCE(section);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: are page tables protected right now?
+ * Description: checks whether page tables are protected right now.
  *
- * By behaviour: writes to tables of this process, of all levels, that do not go by the
- * functions for it. They are undone if they land.
+ * It checks behaviour: it writes to this process's tables of all levels without the
+ * functions that are meant for it, and undoes the writes that land.
  *
  * Usage: in_force
  */

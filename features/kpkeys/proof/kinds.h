@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What writes and reuse write to, as the params of their proofs name it. */
+/* What writes and reuse write to; the params of their proofs use these numbers. */
 #ifndef KINDS_H
 #define KINDS_H
 
 enum kind {
-	/* Of a process; in the order of enum level */
+	/* Tables of a process, in the order of enum level */
 	KIND_USER_PTE,
 	KIND_USER_PMD,
 	KIND_USER_PUD,
 	KIND_USER_P4D,
 	KIND_USER_PGD,
-	/* The other one of a pair of top tables */
+	/* The second of a pair of top tables */
 	KIND_PTI_USER_PGD,
-	/* Of the kernel */
+	/* Tables of the kernel */
 	KIND_KERNEL_PGD,
 	KIND_KERNEL_PUD,
 	KIND_KERNEL_PMD,
@@ -22,7 +22,7 @@ enum kind {
 	KIND_EARLY,
 	KIND_IMAGE_ALIAS,
 	KIND_BOOT,
-	/* By how they came about */
+	/* Tables by their origin */
 	KIND_SPLIT,
 	KIND_KERNEL_SPLIT,
 	KIND_FORK,
@@ -30,7 +30,7 @@ enum kind {
 	KIND_OTHER_CPU,
 	KIND_PRESSURE,
 	KIND_BECOMES_TABLE,
-	/* No table any more: has to be writable, so there is no proof of that name */
+	/* No longer a table: must be writable, so there is no proof of that name */
 	KIND_FREED,
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tries to write to a page table while somebody else may: a thread that is in the
- * middle of a lazy MMU section of the kernel's.
+ * Tries to write to a page table while another thread may: one that is in the middle of
+ * a lazy MMU section of the kernel.
  *
- * It works on any kernel: that the thread itself can write there, before and after, is
- * tried as well. How such sections are let through it knows only to forge it.
+ * It works on any kernel, and also checks that the thread itself can write, before and
+ * after. Only the code that forges a level knows how the kernel lets sections write.
  */
 #include <asm/apic.h>
 #include <asm/msr.h>
@@ -38,7 +38,7 @@ enum { CPU_HERE, CPU_ELSEWHERE };
 
 enum { NOBODY_TRIED = -1 };
 
-/* So long there is nothing else to do; it takes microseconds. */
+/* Much longer than anything here takes, which is microseconds. */
 enum { PATIENCE = 60 * HZ };
 
 typedef pid_t (*user_mode_thread_t)(int (*fn)(void *), void *arg, unsigned long flags);
@@ -51,24 +51,24 @@ static struct {
 	struct completion done;
 	struct completion forged;
 	int landed;
-	/* Could the writer still write, when the other had tried? */
+	/* Could the writer still write after the other had tried? */
 	bool kept;
-	/* Does the writer move to another CPU, before the other tries? */
+	/* Does the writer move to another CPU before the other tries? */
 	bool moves;
-	/* Is what the writer prints the text of its warning? */
+	/* Is the writer printing the text of its warning? */
 	bool warns;
-	/* Where on_die() continues. */
+	/* The address at which on_die() continues. */
 	unsigned long resume;
 	user_mode_thread_t user_mode_thread;
 } attack;
 
 static DEFINE_MUTEX(attack_lock);
 
-/* A page of our own, and what maps it: an entry of a page table. */
+/* A page of our own, and the page table entry that maps it. */
 static void *page;
 static u64 *entry;
 
-/* By a bit that is left to software, put back at once. */
+/* Flip a bit that is left to software, and restore it at once. */
 static bool write_lands(void)
 {
 	u64 old = READ_ONCE(*entry), changed = old ^ _PAGE_SOFTW1;
@@ -92,13 +92,13 @@ static bool nobody_tried(void)
 	return READ_ONCE(attack.landed) == NOBODY_TRIED;
 }
 
-/* What an attack that nobody made is worth. */
+/* The error if no attack was made. */
 static int tried(void)
 {
 	return nobody_tried() ? -ETIMEDOUT : 0;
 }
 
-/* Who tries does so on top of us or on another CPU. */
+/* The write is tried in an interrupt on this CPU, or on another CPU. */
 static int spin_until_tried(void)
 {
 	unsigned long end = jiffies + PATIENCE;
@@ -146,7 +146,7 @@ static int on_die(struct notifier_block *block, unsigned long event, void *data)
 
 static struct notifier_block die_notifier = { .notifier_call = on_die };
 
-/* A division by zero: entry code that most exceptions share. */
+/* A division by zero, whose entry code most exceptions share. */
 static int by_exception(void)
 {
 	asm volatile("leaq 1f(%%rip), %%rax\n\t"
@@ -160,7 +160,7 @@ static int by_exception(void)
 	return spin_until_tried();
 }
 
-/* Can come at any time, so it has the entry code of NMIs. */
+/* A breakpoint can hit anywhere, so it has the entry code of NMIs. */
 static int by_breakpoint(void)
 {
 	asm volatile("int3" : : : "memory");
@@ -196,15 +196,15 @@ static struct console console = {
 };
 
 /*
- * An exception that is dealt with before entry code. What runs in it is a console.
- * Not WARN(): its text is printed by a call, before the exception.
+ * An exception that the kernel handles before the common entry code. The attack runs in
+ * it as a console. Not WARN(), because a call prints its text before the exception.
  */
 static int by_warning(void)
 {
 	unsigned long end = jiffies + PATIENCE;
 
 	while (nobody_tried() && time_before(jiffies, end)) {
-		/* A console that is busy on another CPU takes the text there. */
+		/* If the console is busy on another CPU, that CPU prints the text. */
 		console_lock();
 		console_unlock();
 		WRITE_ONCE(attack.warns, true);
@@ -249,7 +249,7 @@ static int move_to(int cpu)
 	return raw_smp_processor_id() == cpu ? 0 : -EIO;
 }
 
-/* The other is the next to run here: an interrupt to wake it might clean up. */
+/* The other runs here next without being woken by an interrupt, which might clean up. */
 static int by_migration(void)
 {
 	bool kept;
@@ -259,7 +259,7 @@ static int by_migration(void)
 	wake_up_process(attack.other);
 	moved = move_to(CPU_ELSEWHERE);
 	WRITE_ONCE(attack.moves, false);
-	/* One after the other: both write the same entry. */
+	/* Wait, because both write the same entry. */
 	spin_until_tried();
 	kept = write_lands();
 	if (moved)
@@ -270,13 +270,13 @@ static int by_migration(void)
 static int child_thread(void *unused)
 {
 	try_to_write();
-	/* It has no user mode to return to. */
+	/* The thread has no user mode to return to. */
 	send_sig(SIGKILL, current, 1);
 	complete(&attack.done);
 	return 0;
 }
 
-/* A copy of the writer, who has been switched out at its level before. */
+/* A copy of the writer, which has been switched out at its level before. */
 static int by_new_thread(void)
 {
 	int error = by_sleep();
@@ -296,7 +296,7 @@ static int by_other_cpu(void)
 	return spin_until_tried();
 }
 
-/* Of functions of the kernel that raise the level without a section. */
+/* Write after kernel functions that raise the level without a section. */
 static void try_after_others(void)
 {
 	struct page *pages[] = { vmalloc_to_page(page) };
@@ -312,12 +312,12 @@ static void on_idle_irq_work(struct irq_work *work)
 {
 }
 
-/* Opened by nobody who would close it: the next interrupt is to find it. */
+/* No section opened the register, so none closes it: the next interrupt must notice. */
 static void try_at_open_register(void)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(on_idle_irq_work);
 
-	/* On a CPU that has no such register no table has a key either. */
+	/* If the CPU lacks the register, tables have no key either. */
 	if (wrmsrl_safe(MSR_IA32_PKRS, 0))
 		pr_info("no register of protection keys\n");
 	irq_work_queue(&work);
@@ -325,11 +325,11 @@ static void try_at_open_register(void)
 	try_to_write();
 }
 
-/* In ordinary memory, so whoever can write anywhere can write this. */
+/* The level is in ordinary memory: whoever can write anywhere can forge it. */
 static void forge_level(struct task_struct *task)
 {
 #ifdef CONFIG_X86_SUPERVISOR_PKEYS
-	/* The first note that there is. */
+	/* The first existing note. */
 	task->thread.kpkeys_note = 2;
 	*kpkeys_level(task_thread_info(task)) = KPKEYS_LVL_PGTABLES;
 #endif
@@ -356,7 +356,7 @@ static bool sleeps(const struct task_struct *task)
 	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE && !READ_ONCE(task->on_cpu);
 }
 
-/* Who was never at a level is to come back at one. */
+/* Make a thread that was never at a level come back at one. */
 static void try_at_forged_level(void)
 {
 	unsigned long end = jiffies + PATIENCE;
@@ -376,7 +376,7 @@ static void try_at_forged_level(void)
 
 enum { NO_THREAD = -1 };
 
-/* What to do in the section, the CPU of a thread that helps with it; and afterwards. */
+/* What to do in the section, the CPU of the thread that helps, and what to do afterwards. */
 static const struct {
 	int (*within)(void);
 	int thread_cpu;
@@ -398,7 +398,7 @@ static const struct {
 	[KPKEYS_LEVEL_FORGED] = { NULL, NO_THREAD, try_at_forged_level },
 };
 
-/* In the middle of a lazy MMU section, without a lock: free to sleep. */
+/* Runs in the middle of a lazy MMU section, without a lock, so it may sleep. */
 static int in_section(pte_t *pte, unsigned long address, void *data)
 {
 	int (*within)(void) = contexts[*(u32 *)data].within;
@@ -456,7 +456,7 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	error = tried();
 	if (error)
 		return error;
-	/* A kernel that has taken the writer's right is broken, not safe. */
+	/* A kernel that took the right from the writer is broken, not safe. */
 	return attack.landed || attack.kept ? attack.landed : -EIO;
 }
 
@@ -539,5 +539,5 @@ static void __exit kpkeys_level_exit(void)
 }
 module_exit(kpkeys_level_exit);
 
-MODULE_DESCRIPTION("Writes to page tables in the middle of a section that may");
+MODULE_DESCRIPTION("Writes to page tables during a section that may write");
 MODULE_LICENSE("GPL");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module and the program that asks it agree on. */
+/* The interface between the module and the program that uses it. */
 #ifndef KPKEYS_LEVEL_H
 #define KPKEYS_LEVEL_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* Who tries to write while a thread is in the middle of a section that may. */
+/* Who tries to write while a thread is in the middle of a section that may write. */
 enum kpkeys_level_context {
-	/* On its CPU: */
+	/* Code that interrupts the thread on its CPU */
 	KPKEYS_LEVEL_INTERRUPT,
 	KPKEYS_LEVEL_EXCEPTION,
 	KPKEYS_LEVEL_BREAKPOINT,
@@ -23,21 +23,21 @@ enum kpkeys_level_context {
 	KPKEYS_LEVEL_NEW_THREAD,
 	/* Another thread on another CPU */
 	KPKEYS_LEVEL_OTHER_CPU,
-	/* The thread itself, when it has left the section */
+	/* The thread itself, after it has left the section */
 	KPKEYS_LEVEL_AFTER,
-	/* The thread itself, when functions have returned that may for a moment */
+	/* The thread itself, after functions that may write for a moment have returned */
 	KPKEYS_LEVEL_AFTER_OTHERS,
-	/* The thread itself, with the register opened by no section, after an interrupt */
+	/* The thread itself, with the register open without a section, after an interrupt */
 	KPKEYS_LEVEL_OPEN_REGISTER,
-	/* The thread itself, with a section never left, after a return to user mode */
+	/* The thread itself, after a return to user mode without leaving the section */
 	KPKEYS_LEVEL_OPEN_SECTION,
-	/* A thread that slept, while somebody forged what is noted of sleeping threads */
+	/* A thread that slept while its saved level was forged */
 	KPKEYS_LEVEL_FORGED,
 };
 
 /*
  * @context: enum kpkeys_level_context
- * @init_mm: the addresses that /proc/kallsyms has for what no module can link to
+ * @init_mm: its address in /proc/kallsyms, since no module can link to it
  * @user_mode_thread: likewise
  */
 struct kpkeys_level_attack {
@@ -48,11 +48,11 @@ struct kpkeys_level_attack {
 };
 
 /*
- * From all contexts but KPKEYS_LEVEL_OPEN_SECTION: 1 if the write landed, 0 if not. To be
- * called on CPU 0, with CPU 1 online.
+ * For all contexts but KPKEYS_LEVEL_OPEN_SECTION: 1 if the write landed, 0 if not. Call
+ * it on CPU 0 with CPU 1 online.
  */
 #define KPKEYS_LEVEL_ATTACK _IOW('L', 0, struct kpkeys_level_attack)
-/* For that one: return to user mode in the middle of a section; and try, likewise. */
+/* For that one: return to user mode in the middle of a section; then try, as above. */
 #define KPKEYS_LEVEL_STAY_IN_SECTION _IO('L', 1)
 #define KPKEYS_LEVEL_TRY             _IO('L', 2)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an attacker on page tables is taken to have: he reads kernel memory, knows where
- * things are, and has found a bug that writes one word wherever he wants. And ways to
- * have the kernel make page tables.
+ * What we assume an attacker on page tables to have: read access to kernel memory, the
+ * places of things, and a bug that writes one word anywhere. It also offers ways to
+ * make the kernel create page tables.
  *
  * It works on any kernel, and does not judge.
  */
@@ -29,10 +29,10 @@
 #define AREA_PAGES  (KPKEYS_PROBE_AREA_SIZE / PAGE_SIZE)
 #define BLOCK_ORDER (PMD_SHIFT - PAGE_SHIFT)
 
-/* Linux uses it in no entry of any level, and CPUs ignore it. */
+/* Linux does not use this bit in entries of any level, and CPUs ignore it. */
 #define HARMLESS BIT_ULL(52)
 
-/* What a file has made. */
+/* What was made through an open file. */
 struct probe {
 	void *area;
 	struct page *area_page;
@@ -83,7 +83,7 @@ fault:
 	pagefault_enable();
 }
 
-/* By what is there afterwards: a store that does not fault need not have landed. */
+/* Read back: a store that does not fault need not have landed. */
 static long try_write(__u64 __user *user)
 {
 	u64 address, before, after = 0;
@@ -94,7 +94,7 @@ static long try_write(__u64 __user *user)
 		return -EFAULT;
 	if (!IS_ALIGNED(address, sizeof(u64)))
 		return -EINVAL;
-	/* It is in use: not for long. */
+	/* The entry is in use, so change it only briefly. */
 	local_irq_save(flags);
 	error = get_kernel_nofault(before, (u64 *)address);
 	if (!error) {
@@ -107,7 +107,7 @@ static long try_write(__u64 __user *user)
 	return error ?: !!((before ^ after) & HARMLESS);
 }
 
-/* All of it is one page: what is wanted is the tables. */
+/* One page maps all of it, because only the tables matter. */
 static void make_area(struct probe *probe)
 {
 	struct page **pages = kvmalloc_array(AREA_PAGES, sizeof(*pages), GFP_KERNEL);

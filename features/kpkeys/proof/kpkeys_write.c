@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A bug, as many a driver had one: it lets any user write what they like to where they
- * like in the kernel. Never load it where that matters.
+ * A bug such as many drivers have had: it lets any user write any value anywhere in the
+ * kernel. Never load it where that matters.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -35,5 +35,5 @@ static struct miscdevice kpkeys_write_device = {
 };
 module_misc_device(kpkeys_write_device);
 
-MODULE_DESCRIPTION("An arbitrary write to kernel memory, for everybody");
+MODULE_DESCRIPTION("Lets any user write anywhere in kernel memory");
 MODULE_LICENSE("GPL");

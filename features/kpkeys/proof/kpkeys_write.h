@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module and the program that makes use of it agree on. */
+/* The interface between the module and the program that uses it. */
 #ifndef KPKEYS_WRITE_H
 #define KPKEYS_WRITE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: tries to write a page table from every context that can run while a
- * thread is in the middle of a section that may.
+ * Description: tries to write to a page table from every context that can run while a
+ * thread is in the middle of a section that may write.
  *
  * Usage: level TRIES
  */
@@ -37,7 +37,7 @@ static bool lands(int device, struct kpkeys_level_attack attack)
 	exit(1);
 }
 
-/* In a process of its own: a level that it cannot get rid of ends with it. */
+/* In a process of its own, so that a level that is stuck ends with the process. */
 static void try_once(int device, struct kpkeys_level_attack attack)
 {
 	pid_t child = start_task();

@@ -2,7 +2,7 @@
 /*
  * Memory of the attacker's own process.
  *
- * Who includes this defines _GNU_SOURCE first.
+ * Define _GNU_SOURCE before including this.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -15,7 +15,7 @@
 
 enum { SMALL = 4096, HUGE = 512 * SMALL };
 
-/* Aligned to HUGE. Nothing is there before it is touched. */
+/* Aligned to HUGE, and not populated. */
 static inline char *reserve(size_t size)
 {
 	char *memory = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE,
@@ -26,7 +26,7 @@ static inline char *reserve(size_t size)
 	return memory + (HUGE - (uintptr_t)memory % HUGE);
 }
 
-/* To be mapped by large pages, where the kernel has them, or never. */
+/* Large pages map the first of these, if the kernel has them, and never the second. */
 static inline char *reserve_large(size_t size)
 {
 	char *memory = reserve(size);
@@ -43,7 +43,7 @@ static inline char *reserve_small(size_t size)
 	return memory;
 }
 
-/* Where memory is short the kernel leaves them off, unless it is told. */
+/* In a small machine the kernel leaves them off by default. */
 static inline void allow_large_pages(void)
 {
 	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "w");
@@ -57,7 +57,7 @@ static inline void touch(volatile char *byte)
 	*byte = 1;
 }
 
-/* It takes page tables only: what is read there is the one page of zeroes. */
+/* Takes only page tables: the read maps the shared page of zeros. */
 static inline void peek(const volatile char *byte)
 {
 	(void)*byte;

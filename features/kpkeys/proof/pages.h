@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A set of pages, by address, in the order they came. */
+/* A set of pages by address, which keeps the order of insertion. */
 #ifndef PAGES_H
 #define PAGES_H
 
@@ -13,7 +13,7 @@ struct pages {
 	uint64_t *addresses;
 	size_t count;
 	size_t room;
-	/* Of tsearch(): its keys are the addresses themselves. */
+	/* For tsearch(); its keys are the addresses themselves. */
 	void *tree;
 };
 
@@ -27,7 +27,7 @@ static inline bool pages_have(const struct pages *p, uint64_t address)
 	return tfind((void *)(uintptr_t)address, &p->tree, pages_compare);
 }
 
-/* Whether it is new. */
+/* Return whether it is new. */
 static inline bool pages_add(struct pages *p, uint64_t address)
 {
 	if (pages_have(p, address))

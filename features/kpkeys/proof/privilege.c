@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: what a user does with a bug that writes a word of kernel memory, when
- * they know where things are: they write to their own page tables, and with these to
- * what is read-only even for the kernel. They change a file of root's, and they become
- * root by changing the kernel's code.
+ * Description: shows what users can do with a bug that writes a word of kernel memory,
+ * if they know where things are: they write to their own page tables and, through
+ * these, to memory that is read-only even for the kernel. They change a file that root
+ * owns, and they become root by changing the kernel's code.
  *
  * Usage: privilege TRIES
  */
@@ -29,22 +29,22 @@ enum kind { FILE_PAGE, KERNEL_PAGE };
 
 enum { USER = 1000, UNTOUCHED = '0', CHANGED = '1' };
 
-/* What the attacker has in hand, being nobody in particular. */
+/* What the attacker, an ordinary user, can use. */
 struct attacker {
-	/* Tells what is in kernel memory. */
+	/* Reads kernel memory. */
 	int probe;
-	/* Writes to it: /dev/kpkeys_write. */
+	/* Writes to kernel memory: /dev/kpkeys_write. */
 	int bug;
-	/* The function that decides whether one may become somebody else. */
+	/* The function that decides whether a process may change its user. */
 	uint64_t ns_capable_setid;
-	/* Shared with who watches. */
+	/* Shared with the process that watches. */
 	struct progress {
 		bool writes;
 		bool is_root;
 	} *progress;
 };
 
-/* Dies of it where page tables are protected. */
+/* Kills the process if page tables are protected. */
 static void write_entry(struct attacker *a, const struct table_entry *entry, uint64_t value)
 {
 	struct kpkeys_write_word word = { .address = entry->address, .value = value };
@@ -54,7 +54,7 @@ static void write_entry(struct attacker *a, const struct table_entry *entry, uin
 		fail("the bug");
 }
 
-/* More pages at a time than the kernel cares to flush one by one: it flushes all. */
+/* The kernel flushes the whole TLB instead of this many single pages. */
 static void forget_translations(void)
 {
 	size_t size = 256 * PAGE_SIZE;
@@ -65,7 +65,7 @@ static void forget_translations(void)
 		fail("pages to unmap");
 }
 
-/* Of a page in use. */
+/* The entry of a page in use. */
 static struct table_entry own_entry(const struct tables *t, const volatile void *page)
 {
 	struct table_entry entry = find_leaf(t, (uintptr_t)page);
@@ -76,7 +76,7 @@ static struct table_entry own_entry(const struct tables *t, const volatile void 
 	exit(1);
 }
 
-/* Make the mapping of a file that may only be read one that can be written. */
+/* Make the read-only mapping of a file writable. */
 static void change_file(struct attacker *a)
 {
 	struct tables tables = own_tables(a->probe);
@@ -95,7 +95,7 @@ static void change_file(struct attacker *a)
 /* mov $1, %eax; ret */
 static const uint8_t say_yes[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
 
-/* Map the kernel's code in place of a page of one's own, and have it say yes for a while. */
+/* Map the kernel's code in place of an own page, and make it say yes for a moment. */
 static void become_root(struct attacker *a)
 {
 	struct tables tables = own_tables(a->probe);
@@ -152,7 +152,7 @@ static char first_character(const char *path)
 	return character;
 }
 
-/* The attacker gets through, or is killed while writing. Else nothing has been tried. */
+/* The attacker must get through or be killed while writing; otherwise nothing was tried. */
 static void attack(struct attacker *a, void (*act)(struct attacker *))
 {
 	pid_t child;
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 
 	if (a.bug < 0 || a.progress == MAP_FAILED)
 		fail("/dev/kpkeys_write");
-	/* An attacker who fails is to die alone. */
+	/* An attacker that fails must not take the kernel along. */
 	write_file(panic_on_oops, "0");
 	for (size_t i = 0; i < tries; i++) {
 		print_write(FILE_PAGE, changes_file(&a));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Asking the kpkeys_probe module. */
+/* Access to the kpkeys_probe module. */
 #ifndef PROBE_H
 #define PROBE_H
 
@@ -34,7 +34,7 @@ static inline struct kpkeys_probe_places probe_places(int probe)
 	return places;
 }
 
-/* Whether the kernel has such memory; then it is in @to. */
+/* Return whether the kernel has such memory; if so, @to has its contents. */
 static inline bool probe_read(int probe, uint64_t address, void *to, size_t size)
 {
 	struct kpkeys_probe_read wanted = {
@@ -46,7 +46,7 @@ static inline bool probe_read(int probe, uint64_t address, void *to, size_t size
 	return !ioctl(probe, KPKEYS_PROBE_READ, &wanted);
 }
 
-/* Whether the write landed. */
+/* Return whether the write landed. */
 static inline bool probe_write(int probe, uint64_t address)
 {
 	int landed = ioctl(probe, KPKEYS_PROBE_WRITE, &address);
@@ -59,7 +59,7 @@ static inline bool probe_write(int probe, uint64_t address)
 	return landed;
 }
 
-/* What a request that makes something returns: its address, or 0. */
+/* Return the address of what the request made, or 0. */
 static inline uint64_t probe_make(int probe, unsigned long request)
 {
 	uint64_t address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records of tries to write, as init forwards them. */
+/* Prints records of write attempts for init to forward. */
 #ifndef RECORD_H
 #define RECORD_H
 
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 /*
- * @kind: what was written to, as the params of the proof say it
+ * @kind: what was written to, as in the params of the proof
  *
- * At once, so that a child has nothing to print again and what a task did before it
- * was killed is known.
+ * Flush at once, so that a child does not print it again, and so that it is known what
+ * a task did before it was killed.
  */
 static inline void print_write(int kind, bool landed)
 {
@@ -19,7 +19,7 @@ static inline void print_write(int kind, bool landed)
 	fflush(stdout);
 }
 
-/* The only argument of most programs: how many samples. */
+/* The only argument of most programs: the number of samples. */
 static inline size_t samples_wanted(int argc, char **argv)
 {
 	return argc == 2 ? strtoul(argv[1], NULL, 10) : 0;

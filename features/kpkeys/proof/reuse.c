@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Description: writes to pages that become page tables while memory runs short, and to
- * pages that were the attacker's own, of which he kept the address, once they are
- * tables. And to pages that were tables and are his own again: those are no attack and
- * have to land, or the kernel is broken.
+ * pages that were the attacker's own and are tables now. It also writes to pages that
+ * were tables and are the attacker's own again: these writes are no attack and must
+ * land, or the kernel is broken.
  *
- * Usage: reuse PAGES (how many of his own have to become tables)
+ * Usage: reuse PAGES (how many of the attacker's pages must become tables)
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -15,22 +15,22 @@
 #include "record.h"
 #include "tables.h"
 
-/* What is left free when memory is not to run short. */
+/* What to leave free if memory must not run short. */
 #define ENOUGH (16UL << 20)
 
 enum {
-	/* A task that fills memory takes so much of what is free at a time. */
+	/* A task that fills memory takes one part in this many of what is free at a time. */
 	SHARE = 32,
 	FEW_TABLES = 8,
 	MANY_TABLES = 512,
-	/* Made on one CPU before they are looked at on another. */
+	/* Made on one CPU before another CPU looks at them. */
 	BATCH = 64,
 	MOST_TABLES = 32768,
-	/* Of as many as can be, one is written to, or told of. */
+	/* Write to, or report, one in this many. */
 	SAMPLED = 16,
-	/* To get pages back that were tables. */
+	/* Attempts to get former tables back. */
 	ATTEMPTS = 5,
-	/* Seconds in which memory runs short, on a slow machine. */
+	/* Seconds after which memory must have run short, even on a slow machine. */
 	DEADLINE = 60,
 };
 
@@ -39,7 +39,7 @@ static void attack_page(const struct tables *t, uint64_t page, enum kind kind)
 	print_write(kind, probe_write(t->probe, direct(t, page)));
 }
 
-/* Each peek at a part that small pages map takes a table of its own. */
+/* Each peek at a part that small pages map creates a table for that part. */
 static uint64_t new_table(const struct tables *t, const char *byte)
 {
 	peek(byte);
@@ -54,7 +54,7 @@ static void fill(size_t size)
 		touch(memory + i);
 }
 
-/* Until the kernel kills it. Of what is left in the end, tables take the most. */
+/* Runs until the kernel kills the task. In the end, tables take most of what is left. */
 static void __attribute__((noreturn)) fill_memory(int probe)
 {
 	struct tables own = own_tables(probe);
@@ -95,7 +95,7 @@ static void try_under_pressure(int probe)
 	exit(1);
 }
 
-/* Most of memory, as the process has it. */
+/* Most of the memory, owned by this process. */
 struct hoard {
 	char *memory;
 	size_t size;
@@ -140,7 +140,7 @@ static void need_to_land(bool landed, uint64_t page, const char *what)
 	exit(1);
 }
 
-/* Also, this CPU then knows how it was mapped. */
+/* This also makes this CPU cache how the pages were mapped. */
 static void write_to_own(const struct tables *t, const struct hoard *h)
 {
 	for (size_t i = 0; i < h->blocks.count; i++) {
@@ -150,7 +150,7 @@ static void write_to_own(const struct tables *t, const struct hoard *h)
 	}
 }
 
-/* Add those of the hoard that become tables, made on another CPU if there is one. */
+/* Add pages of the hoard that become tables, made on another CPU if there is one. */
 static void make_tables(const struct tables *t, const struct hoard *h, size_t wanted,
 			struct pages *found)
 {
@@ -176,7 +176,7 @@ static void try_tables(const struct tables *t, const struct pages *found)
 		attack_page(t, found->addresses[i], KIND_BECOMES_TABLE);
 }
 
-/* Pages that were tables once, shared with the child that had them. */
+/* Former tables, in memory shared with the child that had them. */
 struct former {
 	size_t count;
 	uint64_t pages[];
@@ -192,7 +192,7 @@ static struct former *former_create(size_t room)
 	return memory;
 }
 
-/* The child's end frees the tables. */
+/* Exiting frees the tables. */
 static void __attribute__((noreturn)) turn_into_tables(int probe, size_t wanted,
 						       struct former *former)
 {
@@ -209,7 +209,7 @@ static void __attribute__((noreturn)) turn_into_tables(int probe, size_t wanted,
 	exit(0);
 }
 
-/* Tables are freed after a while, and what is freed is kept until memory is short. */
+/* The kernel frees tables after a while, and keeps freed ones until memory is short. */
 static void shrink(void)
 {
 	FILE *file = fopen("/proc/sys/vm/drop_caches", "w");
@@ -219,7 +219,7 @@ static void shrink(void)
 		fail("drop_caches");
 }
 
-/* How many are the process's own again: all of these can be written. */
+/* Return how many are the process's own again: all of these must be writable. */
 static size_t try_former(int probe, const struct former *former)
 {
 	struct tables own = own_tables(probe);

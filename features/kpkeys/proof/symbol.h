@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where the kernel has what it does not tell a module. */
+/* Finds kernel symbols that modules cannot link to. */
 #ifndef SYMBOL_H
 #define SYMBOL_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Needs root: others are told zeros. */
+/* Needs root: other users see zeros. */
 static inline uint64_t symbol(const char *wanted)
 {
 	FILE *symbols = fopen("/proc/kallsyms", "r");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Page tables as an attacker finds them: from the top one down, all of them through the
- * direct map.
+ * Finds page tables as an attacker does: from the top table down, reading all of them
+ * through the direct map.
  */
 #ifndef TABLES_H
 #define TABLES_H
@@ -9,7 +9,7 @@
 #include "pages.h"
 #include "probe.h"
 
-/* Counted from the entries that map pages of 4 KiB. */
+/* Levels are counted from the entries that map pages of 4 KiB. */
 enum level { PTE, PMD, PUD, P4D, PGD };
 
 enum { PAGE_SHIFT = 12, LEVEL_SHIFT = 9, ENTRIES = 512, KERNEL_HALF = ENTRIES / 2 };
@@ -26,7 +26,7 @@ struct tables {
 	uint64_t top;
 };
 
-/* @address: where it is in the direct map, 0 if it is nowhere; @value: what it says */
+/* @address: the entry's address in the direct map, or 0; @value: its contents */
 struct table_entry {
 	uint64_t address;
 	uint64_t value;
@@ -46,7 +46,7 @@ static inline uint64_t direct(const struct tables *t, uint64_t physical)
 	return t->places.direct_map + physical;
 }
 
-/* What a level that there is not has, is in the one below it. */
+/* The entries of a missing level are in the level below it. */
 static inline bool level_exists(const struct tables *t, enum level level)
 {
 	return level != P4D || t->places.levels == 5;
@@ -65,7 +65,7 @@ static inline bool leads_on(struct table_entry entry)
 	return entry.level > PTE && (entry.value & PRESENT) && !(entry.value & LARGE);
 }
 
-/* Of the table at @physical. */
+/* Read entries of the table at @physical. */
 static inline void read_entries(const struct tables *t, uint64_t physical, size_t first,
 				uint64_t *entries, size_t count)
 {
@@ -77,7 +77,7 @@ static inline void read_entries(const struct tables *t, uint64_t physical, size_
 	exit(1);
 }
 
-/* The entry for @address at @level, or where the way down ends before it. */
+/* The entry for @address at level @least, or the entry where the walk ends above it. */
 static inline struct table_entry find_down_to(const struct tables *t, uint64_t address,
 					      enum level least)
 {
@@ -119,7 +119,7 @@ static inline uint64_t physical_address(const struct tables *t, uint64_t address
 
 	if (!(leaf.value & PRESENT))
 		return 0;
-	/* Bit 12 of a large one is no part of the address. */
+	/* Bit 12 of a large entry is not part of the address. */
 	return ((leaf.value & ADDRESS_MASK) & ~(size - 1)) + address % size;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Processes beside the attacker's, and the CPU that it runs on.
+ * Further processes of the attacker, and the CPU that it runs on.
  *
- * Who includes this defines _GNU_SOURCE first.
+ * Define _GNU_SOURCE before including this.
  */
 #ifndef TASK_H
 #define TASK_H
@@ -22,7 +22,7 @@ static inline void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/* Whether it could: there may be no such CPU. */
+/* Return whether it succeeded: there may be no such CPU. */
 static inline bool move_to_cpu(size_t cpu)
 {
 	cpu_set_t cpus;
@@ -32,7 +32,7 @@ static inline bool move_to_cpu(size_t cpu)
 	return !sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-/* A child that does not outlive a parent that fails. */
+/* Start a child that does not outlive a parent that fails. */
 static inline pid_t start_task(void)
 {
 	pid_t child = fork();
@@ -44,7 +44,7 @@ static inline pid_t start_task(void)
 	return child;
 }
 
-/* Its wait status. */
+/* Return its wait status. */
 static inline int wait_for(pid_t child)
 {
 	int status;

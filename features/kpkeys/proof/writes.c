@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: writes to page tables of all kinds, as who has a bug in the kernel that
- * writes one word wherever he wants: to his own, to the kernel's and to other
- * processes', wherever and by whomever they were made.
+ * Description: writes to page tables of all kinds, as an attacker with a kernel bug
+ * that writes one word anywhere would: to those of the own process, of the kernel and
+ * of other processes, wherever and however they were made.
  *
- * Usage: writes TRIES (of what there is more than one of)
+ * Usage: writes TRIES (for kinds with more than one table)
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "record.h"
 #include "tables.h"
 
-/* A place in each of these is mapped by tables of its own, but for the top ones. */
+/* Separate tables map each of these spaces, apart from the top ones. */
 #define FIRST_SPACE (1UL << 40)
 #define SPACE_SIZE  (1UL << 39)
 
@@ -31,7 +31,7 @@ static void attack_all(const struct tables *t, const struct pages *found, enum k
 		print_write(kind, probe_write(t->probe, direct(t, found->addresses[i])));
 }
 
-/* Memory in a part of the address space that nobody has used. */
+/* Memory in an unused part of the address space. */
 static uint64_t new_space(void)
 {
 	static size_t spaces;
@@ -71,7 +71,7 @@ static void try_other_cpu(const struct tables *t, size_t tries)
 	}
 }
 
-/* A large page of the process is split, for one of its small ones goes. */
+/* Freeing one small page in it splits a large page of the process. */
 static void try_split(const struct tables *t, size_t tries)
 {
 	for (size_t i = 0; i < tries; i++) {
@@ -88,7 +88,7 @@ static void try_split(const struct tables *t, size_t tries)
 	}
 }
 
-/* A large page of the direct map is split. Keep the block: the next is another one. */
+/* Split a large page of the direct map. Keep each block, so that the next one differs. */
 static void try_split_of_kernel(const struct tables *t, size_t tries)
 {
 	for (size_t i = 0; i < tries; i++) {
@@ -176,7 +176,7 @@ static uint64_t read_word(const struct tables *t, uint64_t address)
 	return probe_read(t->probe, address, &word, sizeof(word)) ? word : 0;
 }
 
-/* Those of a struct mm_struct of the kernel. */
+/* The tables of a struct mm_struct of the kernel. */
 static struct tables tables_of(const struct tables *own, uint64_t mm)
 {
 	struct tables t = *own;
@@ -196,7 +196,7 @@ static void try_kernel_levels(const struct tables *t, size_t tries)
 	}
 }
 
-/* The tables that map the beginning of memory come from where nobody else gets any. */
+/* The kernel makes the tables that map the beginning of memory before it has an allocator. */
 static void try_kernel_places(const struct tables *t, size_t tries)
 {
 	for (size_t i = 0; i < tries; i++) {
@@ -208,7 +208,7 @@ static void try_kernel_places(const struct tables *t, size_t tries)
 	}
 }
 
-/* Large enough that it takes new tables. Keep it: the next is another one. */
+/* Large enough to need new tables. Keep the area, so that the next one differs. */
 static void try_area(const struct tables *t, unsigned long request, size_t tries, enum kind kind)
 {
 	uint64_t area = probe_make(probe_open(), request);
@@ -219,7 +219,7 @@ static void try_area(const struct tables *t, unsigned long request, size_t tries
 		attack(t, find_leaf(t, area + i * HUGE % KPKEYS_PROBE_AREA_SIZE), kind);
 }
 
-/* Those in the image of the kernel have an address there, too. */
+/* Tables in the kernel image also have an address in the image's own mapping. */
 static void try_image(const struct tables *t, const struct pages *found, struct symbols s)
 {
 	uint64_t image = physical_address(t, s.text), word;
@@ -234,7 +234,7 @@ static void try_image(const struct tables *t, const struct pages *found, struct 
 	}
 }
 
-/* All there are: of the kernel, and of where it patches its code. */
+/* All tables of the kernel, including those that it uses to patch its code. */
 static void try_boot(const struct tables *kernel, const struct tables *poking, struct symbols s)
 {
 	uint64_t pair = kernel->places.user_top;
@@ -258,7 +258,7 @@ static void try_kernel(const struct tables *own, size_t tries)
 
 	if (!kernel.top)
 		return;
-	/* Before others are made. */
+	/* First, before the program makes new tables. */
 	try_boot(&kernel, &poking, symbols);
 	try_kernel_levels(&kernel, tries);
 	try_kernel_places(&kernel, tries);

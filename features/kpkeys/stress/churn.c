@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: maps and unmaps kernel memory in all ways that a module can, once,
- * when it is loaded.
+ * Description: when it is loaded, maps and unmaps kernel memory once in all ways that a
+ * module can.
  */
 #include <linux/gfp.h>
 #include <linux/io.h>
@@ -12,7 +12,7 @@
 
 #define MAX_PAGES 64
 #define HPET      0xfed00000
-/* Memory is short on purpose: no reports. */
+/* Memory is short on purpose, so do not report failures. */
 #define MAY_FAIL (GFP_KERNEL | __GFP_NOWARN)
 
 static void churn_vmalloc(void)
@@ -57,7 +57,7 @@ static void churn_maps(struct page **pages, unsigned int nr)
 	}
 }
 
-/* The direct map is split for it, and keeps the table. */
+/* This splits the direct map, which keeps the table. */
 static void churn_direct_map(struct page *page)
 {
 	unsigned long addr = (unsigned long)page_address(page);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: memory that is added while it is loaded: 128 MB from 256 MB on, which
- * there are, but which the command line hid.
+ * Description: adds memory while it is loaded: 128 MB from 256 MB on, which exist but
+ * which the command line hid.
  */
 #include <linux/memory_hotplug.h>
 #include <linux/module.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: puts the kernel under stress for so many seconds, with a process for
- * each kind of operation, and prints what was done and what the kernel counted. Ends
- * with status 0 unless an operation found something wrong.
+ * Description: puts the kernel under stress for a given number of seconds, with a
+ * process for each kind of operation, and prints what was done and what the kernel
+ * counted. Ends with status 0 unless an operation found something wrong.
  */
 #define _GNU_SOURCE
 #include "work.h"
@@ -27,7 +27,7 @@ enum { MAX_KINDS = 32, HEARTBEAT = 10, STUCK = 120 };
 static struct worker {
 	const struct kind *kind;
 	pid_t pid;
-	/* What it had done when it was last seen to have done something, and when. */
+	/* Its count when it was last seen to make progress, and the time of that. */
 	unsigned long seen;
 	unsigned int since;
 } workers[MAX_KINDS];
@@ -121,7 +121,7 @@ static void set_up(void)
 	must_put("/sys/block/zram0/disksize", "128M");
 	make_swap("/dev/zram0", 128 << 20);
 	must_put("/proc/sys/kernel/hung_task_timeout_secs", "60");
-	/* As soon as there is anything to collapse. */
+	/* Collapse pages as soon as possible. */
 	must_put("/sys/kernel/mm/transparent_hugepage/enabled", "always");
 	must_put("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "100");
 }
@@ -131,7 +131,7 @@ static void __attribute__((noreturn)) work(size_t number)
 	const struct kind *kind = workers[number].kind;
 
 	setpgid(0, 0);
-	/* As khugepaged is: below others it would hold its locks for minutes. */
+	/* The same as khugepaged: below others it would hold its locks for minutes. */
 	nice(19);
 	must_put("/proc/self/oom_score_adj", "0");
 	if (kind->limited)
@@ -146,10 +146,10 @@ static void start(size_t number)
 
 	if (pid == 0)
 		work(number);
-	/* What it starts has to end with it. */
+	/* What it starts must end with it. */
 	if (pid > 0)
 		setpgid(pid, pid);
-	/* For want of memory: the next look at it tries again. */
+	/* If memory is short, look_after() tries again. */
 	workers[number].pid = pid > 0 ? pid : 0;
 }
 
@@ -159,7 +159,7 @@ static void add(const struct kind *kinds, size_t number)
 		workers[workers_number++].kind = &kinds[i];
 }
 
-/* All at once: one that has to reclaim ends late while the others go on. */
+/* Kill all at once: one that must reclaim memory ends late while the others run. */
 static void end_all(void)
 {
 	for (size_t i = 0; i < workers_number; i++)
@@ -170,7 +170,7 @@ static void end_all(void)
 			waitpid(workers[i].pid, NULL, 0);
 }
 
-/* Start anew what the kernel killed for memory. Others do not end unless wrong. */
+/* Restart workers that the kernel killed for memory. Others end only if wrong. */
 static void look_after(void)
 {
 	for (size_t i = 0; i < workers_number; i++) {
@@ -191,7 +191,7 @@ static void look_after(void)
 	}
 }
 
-/* Say where in the kernel a process is, on the line that names it. */
+/* Print where in the kernel a process is, on the line that names it. */
 static void say_stack(pid_t pid)
 {
 	char path[64], line[128];
@@ -206,7 +206,7 @@ static void say_stack(pid_t pid)
 	fputc('\n', stderr);
 }
 
-/* Find who gets nowhere, each once: a lock held for ever, a CPU that is lost. */
+/* Report each worker without progress once: a lock held for ever, a lost CPU. */
 static void look_for_stuck(unsigned int now)
 {
 	for (size_t i = 0; i < workers_number; i++) {
@@ -261,8 +261,8 @@ static unsigned long print_pool(const char *group)
 }
 
 /*
- * Who was killed takes a while to end, and tables are freed after a grace period: what
- * is printed last counts.
+ * Killed processes take a while to end, and tables are freed after a grace period: only
+ * the values printed last count.
  */
 static void print_what_stays(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that a kernel is put under stress with, one after another for ever. */
+/* Operations that put a kernel under stress, repeated for ever. */
 #ifndef WORK_H
 #define WORK_H
 
@@ -11,9 +11,9 @@ enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 struct kind {
 	const char *name;
-	/* Do one; false if there was nothing to count, as for want of memory. */
+	/* Do one; false if there is nothing to count, for example for lack of memory. */
 	bool (*once)(void);
-	/* Whether it takes much memory, and so is in the cgroup that may have little. */
+	/* Whether it takes much memory, and so runs in the cgroup with little memory. */
 	bool limited;
 };
 
@@ -22,13 +22,13 @@ extern const size_t memory_kinds_number;
 extern const struct kind system_kinds[];
 extern const size_t system_kinds_number;
 
-/* A number below `limit`, different in each process. */
+/* A pseudorandom number below `limit`, different in each process. */
 uint32_t below(uint32_t limit);
 
 /* Say what is wrong on the console, and end the process with status 1. */
 void __attribute__((noreturn)) wrong(const char *what);
 
-/* Write a word to a file of /proc or /sys; false if that does not take it. */
+/* Write a word to a file of /proc or /sys; false if the file does not accept it. */
 bool put(const char *path, const char *what);
 
 /* Wait for a child; false if the kernel killed it for memory, wrong() if it failed. */

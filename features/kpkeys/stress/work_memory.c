@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Description: operations on the memory of a process. What was written is looked at
- * after the page tables have been changed: a wrong table shows as wrong contents.
+ * Description: operations on the memory of a process. They read again what they wrote
+ * after the page tables have changed: a wrong table shows as wrong contents.
  */
 #define _GNU_SOURCE
 #include "work.h"
@@ -25,7 +25,7 @@
 enum {
 	AREA_PAGES = 1024,
 	AREA = AREA_PAGES * PAGE,
-	/* Around one that is aligned, or up to half a huge page beside that. */
+	/* Room for an area that is aligned, or up to half a huge page beyond that. */
 	HUGE_AREA = AREA + 2 * HUGE_PAGE,
 	HANDLED = 64,
 };
@@ -38,7 +38,7 @@ static void *area_at(void *hint, size_t size, int flags)
 	return area == MAP_FAILED ? NULL : area;
 }
 
-/* The same at every call: a process does one kind of work only. */
+/* The same area at every call, because a process does only one kind of work. */
 static char *lasting_area(void)
 {
 	static char *area;
@@ -111,7 +111,7 @@ static bool do_exec(void)
 	return ended_well(child);
 }
 
-/* At addresses far apart, for tables of all levels; five of them where it has five. */
+/* At addresses far apart, for tables of all four or five levels. */
 static bool do_map(void)
 {
 	uint64_t seed = below(UINT32_MAX);
@@ -161,7 +161,7 @@ static bool do_mremap(void)
 	if (!from || !to)
 		return false;
 	fill(from, pages, seed);
-	/* Whole tables move where both are aligned, entries elsewhere. */
+	/* The kernel moves whole tables if both are aligned, otherwise entries. */
 	if (below(2))
 		to += below(256) * PAGE;
 	if (mremap(from, pages * PAGE, pages * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
@@ -188,7 +188,7 @@ static bool do_mprotect(void)
 	return true;
 }
 
-/* Pages that a program puts in place itself, and write-protects. */
+/* Pages that the program itself puts in place and write-protects. */
 static bool do_userfaultfd(void)
 {
 	static char pages[HANDLED * PAGE];
@@ -269,7 +269,7 @@ static bool do_shared(void)
 	return true;
 }
 
-/* Map, touch and unmap every other of the 64 KiB slots of `area`. */
+/* Map, touch and unmap every other 64 KiB slot of `area`. */
 static void *use_slots(void *area)
 {
 	enum { SLOT = 16 * PAGE };

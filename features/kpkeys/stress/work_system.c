@@ -13,7 +13,7 @@
 enum {
 	/* 16 MB: swapping more than that takes minutes here. */
 	EXCESS = 4096,
-	/* On a busy host it takes some, or it never ends. */
+	/* Offlining takes a while on a busy host, or never finishes. */
 	OFFLINE_SECONDS = 20,
 };
 
@@ -28,7 +28,7 @@ static bool load(const char *path)
 	return done;
 }
 
-/* It maps and unmaps kernel memory in all ways while it is loaded. */
+/* Loading it maps and unmaps kernel memory in all ways. */
 static bool do_module(void)
 {
 	if (!load("/churn.ko"))
@@ -44,7 +44,7 @@ static bool do_cpu(void)
 	bool done = put(cpu, "0");
 
 	usleep(100000);
-	/* It may be without memory for a while. */
+	/* Memory may be short for a while. */
 	for (int tries = 0; done && !put(cpu, "1"); tries++) {
 		if (tries == 100)
 			wrong("cpu: it does not come back");
@@ -55,8 +55,9 @@ static bool do_cpu(void)
 }
 
 /*
- * Linux takes all pages of the block at once, and may wait for some of them to be put
- * back while it looks for a large one to move to: only a signal ends that.
+ * Offlining memory may never finish: Linux isolates all pages of the block at once, and
+ * may wait until some are put back while it looks for a large page to move them to.
+ * Only a signal ends that.
  */
 static bool take_offline(const char *state)
 {
@@ -72,7 +73,7 @@ static bool take_offline(const char *state)
 	return waitpid(child, &status, 0) == child && !status;
 }
 
-/* What a module adds, brought into use and out of it again. */
+/* Bring memory that a module adds into use and out of use again. */
 static bool do_memory(void)
 {
 	static const char state[] = "/sys/devices/system/memory/memory2/state";
@@ -86,7 +87,7 @@ static bool do_memory(void)
 	return done;
 }
 
-/* All shrinkers run, and what can be moved is. */
+/* Run all shrinkers, and compact memory. */
 static bool do_shrink(void)
 {
 	bool done = put("/proc/sys/vm/drop_caches", "3");
@@ -96,7 +97,7 @@ static bool do_shrink(void)
 	return done;
 }
 
-/* Take more than is free, so that all of the system has to reclaim. */
+/* Take more than is free, so that the whole system must reclaim. */
 static bool do_pressure(void)
 {
 	size_t pages = (size_t)sysconf(_SC_AVPHYS_PAGES) + EXCESS;
@@ -108,14 +109,14 @@ static bool do_pressure(void)
 		char *area = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
 				  MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE, -1, 0);
 
-		/* Better this than others. */
+		/* The kernel is to kill this process first. */
 		put("/proc/self/oom_score_adj", "1000");
 		for (size_t i = 0; area != MAP_FAILED && i < pages; i++)
 			area[i * PAGE] = (char)i;
 		_exit(0);
 	}
 	ended_well(child);
-	/* The others get on only without it. */
+	/* The others make progress only without it. */
 	sleep(5);
 	return true;
 }

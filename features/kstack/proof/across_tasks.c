@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: collects the stack positions of two processes that take turns on
- * one CPU: an attacker, who sees his own, and a victim, whose next he is to say.
+ * Description: collects the stack positions of two processes that take turns on one
+ * CPU: an attacker, who sees only the attacker's own positions, and a victim, whose
+ * next positions the attacker is to predict.
  *
- * Between the turns are two system calls, always: who has done wakes the other and
- * goes to sleep. Both have a real-time priority, so neither preempts the other, and
- * the victim is asleep before the first turn begins.
+ * There are always two system calls between turns: a process that is done wakes the
+ * other and goes to sleep. Both have a real-time priority, so neither preempts the
+ * other, and the victim is asleep before the first turn begins.
  *
  * Usage: across_tasks CALLS (of the attacker)
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: collects stack positions, and what the counter that user space can
- * read said right before and right after each call: the low 32 bits of it.
+ * Description: collects stack positions and, right before and right after each call,
+ * the low 32 bits of the counter that user space can read.
  *
  * Usage: clock CALLS
  */

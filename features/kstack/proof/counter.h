@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The counter that user space and the kernel both read, without a system call. */
+/* The counter that user space reads without a system call, and that the kernel reads too. */
 #ifndef COUNTER_H
 #define COUNTER_H
 
 #include <stdint.h>
 
-/* Ordered: read after all that stands before it and before all that follows. */
+/* Ordered: the read happens after all code before it and before all code after it. */
 static inline uint64_t counter(void)
 {
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: tells where the kernel's own definition of the offset moves the stack
- * for each value that can be drawn. It is what positions are judged against.
+ * Description: prints how far the kernel's own definition of the offset moves the stack
+ * for each value that can be drawn. The judge compares positions with this.
  *
  * Usage: displacement
  */
@@ -18,7 +18,7 @@ int main(void)
 		perror("a kernel without RANDOMIZE_KSTACK_OFFSET");
 		exit(77);
 	}
-	/* Low bits that the mask drops count too: all values are as likely. */
+	/* Include the low bits that the mask drops: all values are equally likely. */
 	while (values <= largest)
 		values *= 2;
 	displacements = array((size_t)values);

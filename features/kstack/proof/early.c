@@ -2,14 +2,14 @@
 /*
  * Description: collects stack positions of programs that run before init does.
  *
- * The kernel itself starts this program, as its uevent helper, for each device that
- * it finds (CONFIG_UEVENT_HELPER_PATH="/early"). From when the initramfs is unpacked,
- * that is while device_initcall()s run, up to late_initcall() nobody else can.
+ * The kernel itself starts this program, as its uevent helper, for each device that it
+ * finds (CONFIG_UEVENT_HELPER_PATH="/early"). No other program can run after the kernel
+ * unpacks the initramfs, while device_initcall()s run, and before late_initcall().
  *
- * A helper counts only if LATER is still missing when it has drawn: a file in sysfs
- * that a device_initcall() makes, so that no late_initcall() had begun.
+ * A helper counts only if LATER is still missing when the helper has drawn. LATER is a
+ * file in sysfs that a device_initcall() creates, so no late_initcall() had begun.
  *
- * Usage: early CALLS, which prints what the helpers left, CALLS positions at most.
+ * Usage: early CALLS, which prints what the helpers left, at most CALLS positions.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,7 @@ enum { HELPERS = 8, HELPER_CALLS = 64 };
 #define DRAWN   "/early.drawn"
 #define LATER   "/sys/devices/system/cpu/cpu0/topology"
 
-/* Init mounts it first of all, where all see it. */
+/* Init mounts /proc first of all, where all processes see it. */
 #define INIT_HAS_BEGUN "/proc/self"
 
 static bool exists(const char *path)
@@ -36,7 +36,7 @@ static bool exists(const char *path)
 	return !access(path, F_OK);
 }
 
-/* One write at the end of a file cannot be mixed with another; return where it ended. */
+/* A single append does not mix with others. Return where it ended. */
 static off_t append(const char *path, const void *bytes, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -49,7 +49,7 @@ static off_t append(const char *path, const void *bytes, size_t size)
 	return end;
 }
 
-/* In a namespace of our own, so that init finds nothing mounted. */
+/* In a mount namespace of our own, so that init finds nothing mounted. */
 static void mount_own(const char *type, const char *where)
 {
 	mkdir(where, 0755);
@@ -61,7 +61,7 @@ static void load_module(void)
 {
 	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
 
-	/* Of several helpers one comes first. */
+	/* Another helper may have loaded it already. */
 	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
 		exit(1);
 	close(fd);
@@ -110,6 +110,6 @@ static int report(size_t most)
 
 int main(int argc, char **argv)
 {
-	/* All uevents have one. */
+	/* Every uevent has one. */
 	return getenv("ACTION") ? help() : report(samples_wanted(argc, argv));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: is the stack offset being randomised right now?
+ * Description: checks whether the kernel randomises the stack offset right now.
  *
- * By behaviour: a call that always runs at the same place is not randomised,
+ * It checks behaviour: a call that always runs at the same place is not randomised,
  * whatever the command line says.
  *
  * Usage: in_force

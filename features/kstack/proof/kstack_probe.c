@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tells a process where on the kernel stack its system call runs, and what the
- * running kernel's own macros make of an offset.
+ * Tells a process where on the kernel stack its system call runs, and what the running
+ * kernel's own macros make of an offset.
  *
- * The answer is the return value, so that asking costs a system call and nothing
- * else; but for the state of the generator, which is too long for one.
+ * The answer is the return value, so that asking costs one system call and nothing
+ * else. Only the state of the generator is too long for that.
  */
 #include <linux/cpumask.h>
 #include <linux/fs.h>
@@ -28,8 +28,8 @@ static long stack_position(void)
 
 #ifdef CONFIG_RANDOMIZE_KSTACK_OFFSET
 /*
- * How far the kernel's alloca moves the stack for a drawn value: the compiler
- * rounds, so the mask alone does not say how many positions there are.
+ * How far the kernel's alloca moves the stack for a drawn value. The compiler rounds,
+ * so the mask alone does not say how many positions there are.
  */
 static noinline long stack_displacement(unsigned long drawn)
 {
@@ -44,7 +44,7 @@ static long largest_offset(void)
 	return KSTACK_OFFSET_MAX(~0U);
 }
 
-/* No architecture has a say in what TEMPER draws: that is how to tell its header. */
+/* TEMPER's header is the one with neither LFSR's macro nor stock's hook for architectures. */
 #ifdef KSTACK_GENERATOR_LFSR
 static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
 {
@@ -112,8 +112,8 @@ static long generator_state(struct kstack_probe_state __user *user)
 #endif
 
 /*
- * Time as the timers of a CPU have it: one of a jiffy counts how often it was served.
- * Runs only while asked for, as it would be part of what calls cost.
+ * A clock that runs with a CPU's timers: a timer that fires every jiffy counts how
+ * often it fired. It runs only on request, since it would add to the cost of calls.
  */
 static DEFINE_PER_CPU(struct timer_list, clock_timer);
 static DEFINE_PER_CPU(unsigned long, clock_jiffies);
@@ -195,7 +195,7 @@ static int __init kstack_probe_init(void)
 }
 module_init(kstack_probe_init);
 
-/* No file is open, so no clock runs. */
+/* No clock runs, since no file is open. */
 static void __exit kstack_probe_exit(void)
 {
 	misc_deregister(&kstack_probe);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module and the programs that ask it agree on. */
+/* The interface between the module and the programs that use it. */
 #ifndef KSTACK_PROBE_H
 #define KSTACK_PROBE_H
 
@@ -8,7 +8,7 @@
 
 /* Where the offset of a system call comes from. */
 enum kstack_generator {
-	/* The task's offset; what is mixed in at the end of each call is not ours. */
+	/* The task's offset. What the end of each call mixes in cannot be read. */
 	KSTACK_STOCK,
 	/* A linear-feedback shift register of the CPU. */
 	KSTACK_LFSR,
@@ -17,8 +17,8 @@ enum kstack_generator {
 };
 
 /*
- * All that decides the offsets to come of the calling task on a CPU, but for what is
- * drawn anew, as it is within the call that asks.
+ * Everything that decides the calling task's future offsets on a CPU, as it is during
+ * this call, except what will be drawn anew.
  *
  * @symbol: in: the address /proc/kallsyms has for the generator's per-CPU variable
  *          (LFSR: kstack_rnd_state, TEMPER: kstack_key), which no module can link to
@@ -39,9 +39,9 @@ struct kstack_probe_state {
 #define KSTACK_PROBE_DISPLACEMENT   _IO('K', 1)
 #define KSTACK_PROBE_LARGEST_OFFSET _IO('K', 2)
 #define KSTACK_PROBE_STATE          _IOWR('K', 3, struct kstack_probe_state)
-/* Until the file is closed, the timers of this CPU are a clock. */
+/* Start the clock that runs with this CPU's timers; closing the file stops it. */
 #define KSTACK_PROBE_START_CLOCK _IO('K', 4)
-/* The position; and in milliseconds, to a jiffy, what the clock says. */
+/* The position; the argument receives the clock's time in milliseconds, to a jiffy. */
 #define KSTACK_PROBE_TIMED_POSITION _IOR('K', 5, __u32)
 
 #endif

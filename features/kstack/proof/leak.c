@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: reads the state of the kernel's generator once, as by a leak of kernel
- * memory, and says from it where the next system calls will run.
+ * Description: reads the state of the kernel's generator once, as a leak of kernel
+ * memory would, and predicts from it where the next system calls will run.
  *
- * That is done ROUNDS times on CPU 0, and as often on CPU 1 with the state of CPU 0: the
- * task's own part of it is right, the CPU's is another's.
+ * It does this ROUNDS times on CPU 0, and as often on CPU 1 with the state of CPU 0:
+ * then the task's part of the state is right and the CPU's part is another CPU's.
  *
- * Between two draws no system call is made: when the next one is due, the CPU's counter
- * says. How long the state was read ago, the timers of the task's CPU say: on a busy host
- * a CPU is away for a while, and what it does by the clock comes late with it.
+ * It makes no system call between two draws: the CPU's counter tells when the next one
+ * is due. The timers of the task's CPU tell how long ago the state was read: on a busy
+ * host a CPU may not run for a while, and then its timers are late, too.
  *
  * Usage: leak CALLS (on each CPU)
  */
@@ -28,7 +28,7 @@ enum {
 	CPUS = 2,
 	ROUNDS = 8,
 	LASTING_MS = 100,
-	/* Beyond what the judge takes for the life of a state. */
+	/* Longer than the judge assumes a state to live. */
 	LATE_MS = 40,
 	CALIBRATION_CALLS = 4096,
 	CALIBRATION_MS = 50,
@@ -84,7 +84,7 @@ static uint64_t counts_per_ms(void)
 	return (counter() - counts) * 1000000u / taken;
 }
 
-/* The per-CPU variable of the generator, or 0: a generator without one. */
+/* The generator's per-CPU variable; 0 if it has none. */
 static uint64_t find_symbol(void)
 {
 	FILE *symbols = fopen("/proc/kallsyms", "r");
@@ -147,14 +147,14 @@ static uint64_t step(struct kstack_probe_state *s)
 	case KSTACK_LFSR:
 		return step_lfsr(s);
 	default:
-		/* What is mixed in is not known: no guess is better than the last. */
+		/* What gets mixed in is unknown: the last offset is as good a guess as any. */
 		return s->task_state;
 	}
 }
 
 /*
- * What a task drew, as the how manieth, how long after the state was read; and which
- * were foretold.
+ * What a task drew: each position, the number of the draw, how long after the state was
+ * read it was drawn, and whether the prediction was right.
  */
 struct drawn {
 	long *positions;
@@ -189,8 +189,8 @@ static struct drawn drawn_in_round(const struct drawn *all, size_t number)
 }
 
 /*
- * Evenly over the time. Should the CPU's timers come late, draw on, and keep nothing of
- * it, before the second half: that is to be drawn when LATE_MS are over by their clock.
+ * Draw at an even pace. The second half must be drawn after LATE_MS by the clock of the
+ * CPU's timers: if they are late, keep drawing before it and discard the positions.
  */
 static void draw(int probe, struct drawn *d, uint64_t per_ms)
 {
@@ -226,7 +226,7 @@ static void find_hits(const struct drawn *d, struct kstack_probe_state state, st
 	}
 }
 
-/* Draw on @cpu, with the state of CPU 0. */
+/* Draw on @cpu, and predict with the state of CPU 0. */
 static void play_round(int probe, uint64_t symbol, size_t cpu, struct base base, uint64_t per_ms,
 		       struct drawn d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Asking the kstack_probe module. */
+/* Access to the kstack_probe module. */
 #ifndef PROBE_H
 #define PROBE_H
 
@@ -10,7 +10,7 @@
 
 #include "kstack_probe.h"
 
-/* No kernel stack is larger: 32 KiB with KASAN, 64 KiB pages on arm64. */
+/* No kernel stack is larger: 32 KiB with KASAN, 64 KiB with 64 KiB pages on arm64. */
 enum { PROBE_MAX_POSITION = 1 << 17 };
 
 static inline int probe_open(void)

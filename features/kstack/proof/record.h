@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records of raw values, as init forwards them; and the arrays they come from. */
+/* Prints records of raw values for init to forward, and makes the arrays for them. */
 #ifndef RECORD_H
 #define RECORD_H
 
@@ -41,7 +41,7 @@ static inline long *array(size_t count)
 	return values;
 }
 
-/* The only argument of most programs: how many samples. */
+/* The only argument of most programs: the number of samples. */
 static inline size_t samples_wanted(int argc, char **argv)
 {
 	return argc == 2 ? strtoul(argv[1], NULL, 10) : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Description: collects stack positions while something goes on that could make two
- * tasks share offsets, repeat them or skip their drawing: migration, forks, CPUs
- * that go and come, and timer interrupts.
+ * Description: collects stack positions during events that could make tasks share
+ * offsets, repeat them or skip a draw: migration, forks, CPU hotplug, and timer
+ * interrupts.
  *
- * Every task writes what it drew to a place of its own, in order; its number is the
- * group of its samples.
+ * Every task writes its positions to an array of its own, in order; the number of the
+ * task is the group of its samples.
  *
  * Usage: storm CALLS (of each kind of storm)
  */
@@ -28,7 +28,7 @@ enum {
 	ATTEMPTS = 1000,
 };
 
-/* What @tasks tasks draw: @each positions of the first, then of the second, ... */
+/* What @tasks tasks draw: @each positions of the first task, then of the second, ... */
 struct draws {
 	size_t tasks;
 	size_t each;
@@ -100,7 +100,7 @@ static void draw_after_fork(int probe, long *positions)
 		positions[i] = probe_position(probe);
 }
 
-/* On one CPU, where parent and child have the most in common. */
+/* On one CPU, where parent and child have most in common. */
 static void storm_of_forks(int probe, size_t calls)
 {
 	static const long shape[] = { CALLS_PER_FORK };
@@ -136,7 +136,7 @@ static int open_hotplug(void)
 	return fd;
 }
 
-/* The kernel moves it off a CPU that goes; it comes back when that one does. */
+/* The kernel moves the task off a CPU that goes offline; the task returns with the CPU. */
 static void draw_through_hotplug(int probe, const struct draws *d, size_t task,
 				 const atomic_size_t *allowed)
 {
@@ -152,7 +152,7 @@ static void draw_through_hotplug(int probe, const struct draws *d, size_t task,
 	exit(0);
 }
 
-/* @allowed: how many positions each task may have drawn, so that none is done early. */
+/* @allowed: how many positions each task may draw so far, so that none finishes early. */
 static void switch_cpu(int online, atomic_size_t *allowed, size_t each)
 {
 	for (size_t i = 1; i <= HOTPLUG_CYCLES * 2; i++) {
@@ -204,7 +204,7 @@ static void start_timer(void)
 		fail("timer");
 }
 
-/* Again if none came: on a busy host the timers of a CPU are late, its calls are not. */
+/* Try again if none came: on a busy host, a CPU's timers may be late and its calls not. */
 static void draw_under_interrupts(int probe, const struct draws *d, size_t task)
 {
 	long *positions = draws_of(d, task);
@@ -245,12 +245,12 @@ int main(int argc, char **argv)
 
 	need_cpus(CPUS);
 	online = open_hotplug();
-	/* Or children print again what waits to be printed. */
+	/* Or children print the parent's buffered output again. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	storm_of_migration(probe, calls);
 	storm_of_hotplug(probe, online, calls);
 	storm_of_interrupts(probe, calls);
-	/* Last, for it stays on one CPU. */
+	/* Last, because it stays on one CPU. */
 	storm_of_forks(probe, calls);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks that draw side by side: processes, so that they share nothing of a task,
- * and memory that they do share for what they bring back.
+ * Tasks that draw in parallel: processes, so that they share no state of a task, and
+ * shared memory for their results.
  *
- * Who includes this defines _GNU_SOURCE first.
+ * Define _GNU_SOURCE before including this.
  */
 #ifndef TASK_H
 #define TASK_H
@@ -36,7 +36,7 @@ static inline void need_cpus(long wanted)
 	exit(UNSUPPORTED);
 }
 
-/* Whether it could: a CPU that is offline is none to run on. */
+/* Return whether it succeeded: a task cannot run on a CPU that is offline. */
 static inline int try_cpu(size_t cpu)
 {
 	cpu_set_t cpus;
@@ -68,8 +68,8 @@ static inline long *shared_array(size_t count)
 }
 
 /*
- * Not fork(): the C library makes system calls of its own in the child, so that
- * parent and child would no longer be the same number of calls after the fork.
+ * Not fork(), because the C library makes system calls of its own in the child: parent
+ * and child would no longer be the same number of calls after the fork.
  */
 static inline pid_t fork_bare(void)
 {
@@ -80,7 +80,7 @@ static inline pid_t fork_bare(void)
 	return child;
 }
 
-/* A child that does not outlive a parent that fails. */
+/* Start a child that does not outlive a parent that fails. */
 static inline pid_t start_task(void)
 {
 	pid_t child = fork();

@@ -37,7 +37,7 @@ class Effort:
     rounds: int
     sample_ns: float
     published_share: int
-    """One of so many of the published calls."""
+    """Makes one in this many of the published calls."""
     published_runs: int
 
 
@@ -94,7 +94,7 @@ def _bench(effort: Effort, progress: Progress) -> None:
 
 
 def _output(variable: str) -> Path | None:
-    """Return the file to write, before minutes are spent on what has no place.
+    """Return the file to write, before spending minutes on results without a place.
 
     Raises InputError when there is no such folder.
     """
@@ -111,7 +111,7 @@ def _output(variable: str) -> Path | None:
 def _workers(
     paths: list[RandomPath],
 ) -> Iterator[tuple[dict[str, Worker], dict[str, str], tuple[str, ...]]]:
-    """Start a worker for each path; yield them, who is missing why, and the order."""
+    """Start a worker per path; yield them, why others are missing, and the order."""
     workers: dict[str, Worker] = {}
     missing: dict[str, str] = {}
     with ExitStack() as stack:

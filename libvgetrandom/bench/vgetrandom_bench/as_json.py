@@ -18,10 +18,10 @@ def to_json(
     verdicts: Sequence[Verdict],
     published: Published,
 ) -> dict[str, Any]:
-    """Return a row for each path and cell, also of paths that did not run.
+    """Return a row for each path and cell, including paths that did not run.
 
-    Ratios tell how many times as fast as the baseline a path is. A row that goals
-    speak of has their texts, and whether it meets all of them. What could not be
+    Ratios say how many times as fast as the baseline a path is. A row that goals
+    cover has their texts, and says whether it meets all of them. What could not be
     measured or judged is None.
     """
     rows = [

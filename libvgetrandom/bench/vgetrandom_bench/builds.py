@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Builds the library, the workers and what runs them."""
+"""Builds the library, the workers and what they need to run."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -21,12 +21,12 @@ _NEEDS = {
     "glibc": "needs libc6 of Debian 13",
 }
 _TIMEOUT = 1800.0
-"""Seconds: AWS-LC is large, machines are small."""
+"""Seconds: AWS-LC is large, and machines may be small."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What there is to run, and why the rest is missing."""
+    """What can run, and why the rest is missing."""
 
     folder: Path
     """The build folder of meson."""
@@ -34,14 +34,14 @@ class Built:
     go: Path
     glibc: Loader | None
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Of ``rust``, ``go``, ``glibc``: why it is not there, and the cure."""
+    """For ``rust``, ``go``, ``glibc``: why it is missing, and how to get it."""
 
 
 def build(folder: Path, progress: Progress) -> Built:
     """Build everything in ``folder``, which is meson's build folder.
 
-    Raises BuildError when the library or a worker in C does not build; peers that do
-    not are told in the result.
+    Raises BuildError when the library or a worker in C does not build; the result
+    names the peers that do not.
     """
     peers = folder / "bench-peers"
     peers.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def build(folder: Path, progress: Progress) -> Built:
 def _build_workers(folder: Path, progress: Progress) -> None:
     again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
     with progress.task("building the library and the workers in C") as task:
-        # Once more each time, as a package may have been installed meanwhile.
+        # Configure again each time, since a package may have been installed meanwhile.
         _run(["meson", "setup", *again, str(folder)], LIBRARY, {}, task)
         _run(["ninja", "-C", str(folder), "all", "bench-workers"], LIBRARY, {}, task)
 
@@ -94,7 +94,7 @@ Step = Callable[[list[str], Path, Mapping[str, str]], None]
 def _peer(
     name: str, title: str, failures: dict[str, str], progress: Progress
 ) -> Iterator[Step]:
-    """Do without a peer that cannot be had here, and note why and what it needs."""
+    """Do without a peer that is not available here, and note why and what it needs."""
     with progress.task(f"building or fetching {title}") as task:
         try:
             yield lambda command, cwd, env: _run(command, cwd, env, task)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is measured of each path: sizes of requests and numbers of threads."""
+"""What is measured for each path: sizes of requests and numbers of threads."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ THREADS = (1, 2)
 
 
 class Cell(NamedTuple):
-    """One kind of call: bytes at a time, by so many threads at once."""
+    """One kind of call: bytes per call, and threads that call at once."""
 
     size: int
     threads: int

@@ -12,7 +12,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median and the interval that holds the true one with CONFIDENCE."""
+    """A median, and the interval that contains the true one with CONFIDENCE."""
 
     median: float
     low: float
@@ -22,8 +22,8 @@ class Estimate:
 def median_of(samples: Sequence[float]) -> Estimate:
     """Estimate the median of what the samples were drawn from.
 
-    The interval reaches between two order statistics, as many from either end, so it
-    holds for any distribution; it needs 6 samples.
+    The interval lies between two order statistics, equally far from either end, so it
+    is valid for any distribution; it needs 6 samples.
 
     Raises ValueError when there are fewer.
     """
@@ -41,7 +41,7 @@ def median_of(samples: Sequence[float]) -> Estimate:
 def speed_ratio(path: Sequence[float], baseline: Sequence[float]) -> Estimate:
     """Estimate how many times as fast as the baseline a path is.
 
-    Both are times in the same unit and order of rounds. What slows a whole round
-    down, as another program on the machine, drops out of its ratio.
+    Both are times in the same unit and order of rounds. Anything that slows a whole
+    round down, such as another program on the machine, drops out of its ratio.
     """
     return median_of(list(np.asarray(baseline) / np.asarray(path)))

@@ -24,14 +24,14 @@ Dir::Etc::sourceparts "-";
 Acquire::Languages "none";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 Acquire::Retries "3";
-// Else it cannot write here when run by root.
+// Otherwise apt cannot write here when root runs it.
 APT::Sandbox::User "root";
 """
 
 
 @dataclass(frozen=True)
 class Loader:
-    """A libc that programs can be run with, whatever libc the system has."""
+    """A libc to run programs with, whatever libc the system has."""
 
     program: Path
     libraries: Path
@@ -45,12 +45,12 @@ class Loader:
 
 
 def find_glibc(folder: Path) -> Loader:
-    """Return glibc 2.41 in ``folder``, fetched by apt if it is not there yet.
+    """Return glibc 2.41 in ``folder``; apt fetches it if it is not there yet.
 
     apt gets a configuration of its own: the system's packages and lists stay as
-    they are, and only its source of Debian is used, with another codename.
+    they are, and it uses only the system's source of Debian, with another codename.
 
-    Raises InfraError when it cannot be had.
+    Raises InfraError when it is not available.
     """
     unpacked = folder / "libc6"
     if not unpacked.is_dir():
@@ -68,14 +68,14 @@ def derived_source(targets: str, codename: str) -> str:
     """Return the line of a sources.list for glibc 2.41.
 
     ``targets`` are lines ``ADDRESS|CODENAME|COMPONENT|KEYRING`` of this system's
-    sources, whose Debian is called ``codename``.
+    sources; ``codename`` is the codename of its Debian.
 
     Raises InfraError when there is no such source.
     """
     for line in targets.splitlines():
         address, name, component, keyring = (*line.split("|"), "", "", "")[:4]
         if name == codename and component == "main":
-            # What apt does not know it leaves as the name of the field.
+            # apt leaves the name of a field that it does not know.
             signed = f"[signed-by={keyring}] " if keyring.startswith("/") else ""
             return f"deb {signed}{address} {_CODENAME} main\n"
     raise InfraError(f"apt has no source of Debian's {codename}", "apt-get update")

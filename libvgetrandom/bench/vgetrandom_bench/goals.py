@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What this library promised to reach, and whether it does on this machine."""
+"""The goals of this library, and whether it reaches them on this machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ from vgetrandom_bench.paths import with_simd
 from vgetrandom_bench.results import Results
 
 _LEVEL = 0.95
-"""Who is at least this many times as fast as another is level with it."""
+"""A path that is at least this many times as fast as another is level with it."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """At least so fast against another path, or at most so many nanoseconds."""
+    """A least speed relative to another path, or a limit in nanoseconds."""
 
     group: str
     text: str
@@ -26,7 +26,7 @@ class Goal:
     """The other path; None: the limit is nanoseconds per call."""
     limit: float
     ceiling: str | None = None
-    """The path that bounds what can be reached, where there is one."""
+    """The path that bounds what can be reached, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Verdict:
 
     goal: Goal
     met_at: Mapping[Cell, bool]
-    """By each cell of the goal; empty: it cannot be judged here."""
+    """For each cell of the goal; empty: it cannot be judged here."""
     seen: str
     """The figure of the worst cell with its interval, or why there is none."""
     note: str = ""
-    """Why it could not but be missed."""
+    """Why this machine cannot reach it."""
 
     @property
     def met(self) -> bool | None:
@@ -69,7 +69,7 @@ def _pass_through() -> list[Goal]:
 
 
 def _linked_statically(goal: Goal) -> Goal:
-    """Ask the same of programs that have the library in them."""
+    """Return the same goal for programs that link to the library statically."""
     path = {paths.LIBRARY: paths.STATIC, paths.BATCH: paths.STATIC_BATCH}[goal.path]
     return replace(goal, text=f"{goal.text}, static", path=path)
 
@@ -126,11 +126,11 @@ ROBUSTNESS = {
     "fork, vfork, clone": ("step_fork", "processes_duplicates"),
     "VM snapshot": ("test_vgetrandom_vm_clone",),
 }
-"""The goals that tests judge, and the names of these tests."""
+"""The goals that tests judge, with the names of these tests."""
 
 
 def judge(goal: Goal, results: Results) -> Verdict:
-    """Hold a goal against the medians of its cells."""
+    """Judge a goal by the medians of its cells."""
     for path in (goal.path, goal.against):
         if path is not None and path not in results.measured:
             why = results.missing.get(path, "not for this kind of CPU")
@@ -159,7 +159,7 @@ def _figure(goal: Goal, results: Results, cell: Cell) -> Estimate:
 
 
 def _excuse(goal: Goal, cell: Cell, results: Results) -> str:
-    """Say if not even what bounds the path reaches the limit on this CPU."""
+    """Say so if even the path's bound does not reach the limit on this CPU."""
     if goal.against is None or goal.ceiling not in results.measured:
         return ""
     bound = results.ratio(goal.ceiling, goal.against, cell).median

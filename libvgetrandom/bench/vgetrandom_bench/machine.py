@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""On what machine the figures were taken."""
+"""The machine that produced the figures."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ class Machine:
 
     cpu: str
     cpus: int
-    """Those this process may use."""
+    """The CPUs that this process may use."""
     hypervisor: str
     """Empty when none is seen."""
     governor: str
@@ -28,17 +28,17 @@ class Machine:
     libc: str
     compiler: str
     load: float
-    """Programs that wanted to run in the minute before, on average."""
+    """The average number of runnable programs in the minute before."""
 
     def lines(self) -> Iterator[str]:
         """Yield the facts for the head of a table."""
         yield f"CPU       {self.cpu}, {self.cpus} usable"
         yield f"virtual   {self.hypervisor or 'no hypervisor seen'}"
-        yield f"governor  {self.governor or 'not to be seen'}"
+        yield f"governor  {self.governor or 'not visible'}"
         yield f"kernel    {self.kernel}"
         yield f"host libc {self.libc}"
         yield f"compiler  {self.compiler}"
-        yield f"load      {self.load:.1f} programs wanted to run when this started"
+        yield f"load      {self.load:.1f} runnable programs when this started"
 
 
 def this_machine() -> Machine:
@@ -57,7 +57,7 @@ def this_machine() -> Machine:
 
 
 def _lscpu() -> dict[str, str]:
-    # Its JSON is flat or nested, as the version has it; its text never is.
+    # Its JSON is flat or nested, depending on the version; its text is always flat.
     fields = (line.partition(":") for line in _output("lscpu").split("\n"))
     return {name.strip(): value.strip() for name, _, value in fields}
 

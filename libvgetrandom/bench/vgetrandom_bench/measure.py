@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Takes turns among the paths, so that what disturbs hits all alike."""
+"""Runs the paths in turn, so that disturbances hit all alike."""
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,14 +10,14 @@ from temper.progress import Progress
 from vgetrandom_bench.cells import Cell, cell_text
 
 Samples = Mapping[tuple[str, Cell], Sequence[float]]
-"""Nanoseconds per call of a path and cell, one a round, in the order of rounds."""
+"""Nanoseconds per call for a path and cell, one per round, in the order of rounds."""
 
 _MOST_GROWTH = 16
-"""Short runs say little: they are trusted to lengthen the next only so much."""
+"""Short runs say little, so they may lengthen the next one only by this factor."""
 
 
 _TRIES = 3
-"""A run may be disturbed for milliseconds, but hardly each of so many."""
+"""A run may be disturbed for milliseconds, but hardly this many in a row."""
 
 
 class Timer(Protocol):
@@ -28,9 +28,9 @@ class Timer(Protocol):
 
 
 def calibrated(time: Callable[[int], float], target: float) -> int:
-    """Return for how many calls a sample takes about ``target`` nanoseconds.
+    """Return the number of calls that take about ``target`` nanoseconds.
 
-    ``time`` tells nanoseconds per call of that many calls.
+    ``time`` returns nanoseconds per call for a number of calls.
     """
     count = 1
     while True:
@@ -47,8 +47,8 @@ def turns(
 ) -> list[tuple[str, Cell]]:
     """Return one round: each path in each cell once.
 
-    What is compared is near in time: the cells come in random order, and within
-    each all paths in random order.
+    The cells come in random order, and in each cell all paths in random order, so
+    that what is compared is close in time.
     """
     shuffled = chance.sample(sorted(cells), len(cells))
     return [
@@ -69,7 +69,7 @@ def measure(
     chance = random.Random()
     with progress.task("finding how many calls make a sample") as task:
         counts: dict[tuple[str, int], int] = {}
-        # One thread is disturbed least; others draw as often.
+        # Calibrate with one thread, which is disturbed least; more use the same count.
         singles = {Cell(cell.size, 1) for cell in cells}
         for done, (path, cell) in enumerate(turns(list(timers), singles, chance)):
             task.update(done, len(timers) * len(singles), cell_text(cell))

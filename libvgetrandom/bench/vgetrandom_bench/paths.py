@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The ways to random bytes that are compared, and what each needs."""
+"""The sources of random bytes to compare, and what each needs."""
 
 import platform
 from collections.abc import Iterator, Mapping
@@ -24,12 +24,12 @@ SIMD = {
     "x86_64": ("avx512", "avx2", "sse2"),
     "aarch64": ("neon",),
 }
-"""Vector instructions the library knows, by machine, widest first."""
+"""The vector instructions that the library knows, by machine, widest first."""
 
 
 @dataclass(frozen=True)
 class RandomPath:
-    """One way to random bytes, by the worker that times it."""
+    """One source of random bytes, with the worker that times it."""
 
     name: str
     command: tuple[str, ...]
@@ -39,7 +39,7 @@ class RandomPath:
 
 
 def random_paths(built: Built) -> list[RandomPath]:
-    """Return all paths in the order of the tables, those missing too."""
+    """Return all paths in the order of the tables, including missing ones."""
     simd = SIMD.get(platform.machine(), ())
     return [
         _in_c(built, VDSO, "vdso"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The plot: time of a call and speed against the size of requests."""
+"""The plot: time per call and speed against the size of requests."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ _LINES: dict[str, tuple[str, str]] = {
     paths.GO_CHACHA8: ("#3fb8c9", "--"),
     paths.THREAD_RNG: ("#d9701a", "--"),
 }
-"""Colour and line of the paths worth a line: solid kernel and library."""
+"""Colour and line style of the plotted paths; kernel and library are solid."""
 _SINGLE = 1
 
 
@@ -64,7 +64,7 @@ def write_plot(results: Results, machine: str, file: Path) -> None:
 
 
 def _widest(results: Results, name: str) -> str | None:
-    """Return the path itself, or with the widest instructions there are."""
+    """Return the path itself, or its variant with the widest instructions."""
     simd = [paths.with_simd(name, one) for each in SIMD.values() for one in each]
     return next((one for one in (name, *simd) if one in results.measured), None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The form in which the kernel's developers published the price of the vDSO.
+"""The form in which the kernel's developers published the cost of the vDSO.
 
 25,000,000 calls of 4 bytes, by one thread and by each of 256 (tools of the kernel's
 tree: vdso_test_getrandom bench-single, bench-multi).
@@ -22,25 +22,25 @@ PATHS = (paths.VDSO, paths.GLIBC, paths.HOST_LIBC, paths.SYSTEM_CALL, paths.LIBR
 
 @dataclass(frozen=True)
 class Published:
-    """Medians of a few runs in turns."""
+    """Medians of a few runs in turn."""
 
     calls: Mapping[Cell, int]
-    """Calls that each thread did."""
+    """Calls that each thread made."""
     ns: Mapping[tuple[str, Cell], float]
-    """Nanoseconds per call of a thread, all threads running."""
+    """Nanoseconds per call of a thread while all threads run."""
 
     def seconds(self, path: str, cell: Cell) -> float:
-        """Return what all calls together took."""
+        """Return the time that all calls together took."""
         return self.ns[path, cell] * self.calls[cell] / 1e9
 
 
 def measure_published(
     timers: Mapping[str, Timer], share: int, runs: int, progress: Progress
 ) -> Published:
-    """Time the published form, with a ``share``-th of the calls by one thread.
+    """Time the published form, with one in ``share`` of its calls by one thread.
 
-    256 threads do as many calls together as it asks of one: as many each would take
-    a quarter of an hour on two CPUs.
+    256 threads together make as many calls as one thread: if each made as many, it
+    would take a quarter of an hour on two CPUs.
     """
     calls = {SINGLE: CALLS // share, MANY: CALLS // share // MANY.threads}
     found: dict[tuple[str, Cell], list[float]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a run found: samples, and the estimates that everybody asks of them."""
+"""What a run found: samples, and the estimates that the other modules need."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from vgetrandom_bench.measure import Samples
 
 @dataclass(frozen=True)
 class Results:
-    """Samples of the paths that ran, in the tables' order, and who did not run."""
+    """Samples of the paths that ran, in the tables' order, and what did not run."""
 
     samples: Samples
     missing: Mapping[str, str]
-    """Path -> why it is not there, and the cure."""
+    """Path -> why it is missing, and how to get it."""
     order: tuple[str, ...]
-    """All paths, those missing too."""
+    """All paths, including missing ones."""
 
     @property
     def measured(self) -> set[str]:

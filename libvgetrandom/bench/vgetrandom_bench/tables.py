@@ -23,7 +23,7 @@ def full_table(results: Results) -> Iterator[str]:
     for cell in results.cells():
         yield cell_text(cell)
         yield (
-            f"  {'path':{_NAME}} {'ns a call':>9} {'95 % interval':>22}"
+            f"  {'path':{_NAME}} {'ns/call':>9} {'95 % interval':>22}"
             f" {'MB/s':>7} {'x vDSO':>7} {'x call':>7}"
         )
         yield from (_row(results, path, cell) for path in results.order)
@@ -31,11 +31,11 @@ def full_table(results: Results) -> Iterator[str]:
 
 
 def legend() -> Iterator[str]:
-    """Yield what the columns of the full table are."""
+    """Yield what the columns of the full table mean."""
     yield from _paragraph(
-        "ns a call: from the first thread's start to the last one's end, divided by"
+        "ns/call: from the first thread's start to the last thread's end, divided by"
         " the calls of one thread; median; less is better. MB/s: million bytes per"
-        " second of all threads together; more is better. x vDSO, x call: how many"
+        " second by all threads together; more is better. x vDSO, x call: how many"
         " times as fast as the kernel's raw vDSO function and as the system call;"
         " median of the ratios within each round; more is better, above 1 is faster."
     )
@@ -52,7 +52,7 @@ def missing_list(results: Results) -> Iterator[str]:
 def goals_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield how each goal stands."""
     yield "Goals (x: times as fast; the median decides; 95 % interval in brackets;"
-    yield "of several sizes the worst is shown; one thread unless said)"
+    yield "the worst of several sizes is shown; one thread unless a row says more)"
     group = ""
     for verdict in verdicts:
         if verdict.goal.group != group:
@@ -60,8 +60,8 @@ def goals_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield f"  {group}"
         yield from _goal_lines(verdict)
     yield "  Kernel vDSO"
-    yield f"    {_WORDS[None]:10}  a patch of the kernel, not of this library"
-    yield "  Robustness, judged by the tests named"
+    yield f"    {_WORDS[None]:10}  needs a kernel patch, not this library"
+    yield "  Robustness, which the named tests judge"
     for text, tests in ROBUSTNESS.items():
         yield f"    {_WORDS[None]:10}  {text:31}{', '.join(tests)}"
 
@@ -85,10 +85,11 @@ def published_table(published: Published, results: Results) -> Iterator[str]:
     calls = published.calls
     yield from _paragraph(
         f"The published form: {calls[SINGLE]:,} calls of 4 bytes by one thread, and"
-        f" {calls[MANY]:,} by each of {MANY.threads}. Published were {CALLS:,} by each,"
-        " which would take long: what was done is less, what is compared the same."
-        " Seconds for all calls, less is better; x call: how many times as fast as the"
-        " system call, above 1 is faster."
+        f" {calls[MANY]:,} by each of {MANY.threads}. The published runs made"
+        f" {CALLS:,} by each, which would take long; fewer calls give the same"
+        " comparison."
+        " Seconds are for all calls, less is better; x call: how many times as fast as"
+        " the system call, above 1 is faster."
     )
     yield (
         f"  {'path':{_NAME}} {'1 thread, s':>13} {'x call':>7}"

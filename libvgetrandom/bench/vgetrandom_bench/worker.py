@@ -14,13 +14,13 @@ from temper.errors import InfraError
 from vgetrandom_bench.cells import Cell, cell_text
 
 ANSWER_SECONDS = 300.0
-"""The longest a worker may take: 25,000,000 system calls on a slow machine."""
+"""The longest that a worker may take: 25,000,000 system calls on a slow machine."""
 _END_SECONDS = 2.0
-"""Time to go when there is nothing left to read."""
+"""Time to exit when there is nothing left to read."""
 
 
 class Unavailable(Exception):
-    """This machine has no such path; the text says why."""
+    """The path is not available on this machine; the text says why."""
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def started(
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            # Ctrl-C is for us; workers end when we close their input.
+            # Ctrl-C must reach only us; workers end when we close their input.
             start_new_session=True,
         )
         try:
@@ -85,9 +85,9 @@ class Worker:
             raise Unavailable(greeting.removeprefix("cannot "))
 
     def time(self, cell: Cell, count: int) -> float:
-        """Return nanoseconds per call of a thread that does ``count`` calls.
+        """Return nanoseconds per call of a thread that makes ``count`` calls.
 
-        All threads of the cell do as many at the same time.
+        All threads of the cell make as many at the same time.
 
         Raises InfraError when the worker dies or is too slow.
         """
@@ -97,7 +97,7 @@ class Worker:
             self._process.stdin.flush()
         answer = self._answer(f"at {cell_text(cell)}")
         if not answer.isdecimal():
-            raise InfraError(f"the worker of '{self._name}' answered '{answer}'")
+            raise InfraError(f"the worker for '{self._name}' answered '{answer}'")
         return int(answer) / count
 
     def _answer(self, where: str) -> str:
@@ -105,18 +105,18 @@ class Worker:
         assert stdout is not None
         if not select.select([stdout], [], [], ANSWER_SECONDS)[0]:
             raise InfraError(
-                f"the worker of '{self._name}' gave no answer {where} "
+                f"the worker for '{self._name}' gave no answer {where} "
                 f"in {ANSWER_SECONDS:.0f} s"
             )
         line = stdout.readline()
         if not line:
             raise InfraError(
-                f"the worker of '{self._name}' {self._how_it_ended()} {where}"
+                f"the worker for '{self._name}' {self._how_it_ended()} {where}"
             )
         return line.rstrip("\n")
 
     def _how_it_ended(self) -> str:
-        """Say how the process ended, with the last line it complained."""
+        """Say how the process ended, with its last line on standard error."""
         status = self._process.wait()
         how = (
             f"was killed ({signal.Signals(-status).name})"

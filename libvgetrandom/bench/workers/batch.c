@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The batch generator, by the function that fits the size. */
+/* The batch generator, through the function that fits the size. */
 #include "library.h"
 
 static inline void draw(void *buf, size_t len)

@@ -25,7 +25,7 @@ static void thread_begin(unsigned int index)
 
 static inline void draw(void *buf, size_t len)
 {
-	/* The nonce's other half: no draw repeats another. */
+	/* The nonce's other half, so that no draw repeats another. */
 	start[3]++;
 	core->expand(buf, len, key, start);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What workers of this library share. They are built twice: as a program that links the shared
- * library, and with FORCE_SIMD inside the static one, where the argument names the vector
+ * Code that the workers for this library share. Each is built twice: as a program that links to the
+ * shared library, and with FORCE_SIMD against the static one, where the argument names the vector
  * instructions.
  */
 #ifndef BENCH_LIBRARY_H

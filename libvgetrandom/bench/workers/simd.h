@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which vector instructions a worker is to use, by the library's own table. */
+/* Finds the vector instructions for a worker in the library's own table. */
 #ifndef BENCH_SIMD_H
 #define BENCH_SIMD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The kernel's vDSO function as such: no checks, a state per thread, as cheap as it gets. */
+/* The kernel's vDSO function itself: no checks, a state per thread, as cheap as possible. */
 #include "worker.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ static void prepare(int argc, char **argv)
 		kernel_getrandom = (getrandom_fn *)dlsym(vdso, names[i]);
 	if (!kernel_getrandom || kernel_getrandom(NULL, 0, 0, &params, ~(size_t)0))
 		cannot("the kernel's vDSO has no getrandom: it came with Linux 6.11");
-	/* A state must not lie across pages: each has one of its own. */
+	/* A state must not cross pages, so each has a page of its own. */
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	states = mmap(NULL, MAX_THREADS * page, (int)params.mmap_prot, (int)params.mmap_flags, -1,
 		      0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A worker times one way to random bytes. It reads lines "SIZE THREADS COUNT" and answers each with
- * the nanoseconds that THREADS threads took for COUNT calls of SIZE bytes each, so that whoever
- * compares workers can take turns among them.
+ * A worker times one source of random bytes. It reads lines "SIZE THREADS COUNT" and answers each
+ * with the nanoseconds that THREADS threads took for COUNT calls of SIZE bytes each, so that a
+ * program that compares workers can run them in turn.
  *
- * A worker's own file includes this and defines the functions declared first; being static, they
- * are inlined into the loop that is timed.
+ * A worker's own file includes this and defines the functions that are declared first; since they
+ * are static, they are inlined into the timed loop.
  */
 #ifndef BENCH_WORKER_H
 #define BENCH_WORKER_H
@@ -25,14 +25,14 @@ enum {
 	EXIT_CANNOT = 77,
 	MAX_THREADS = 256,
 	MAX_SIZE = 1 << 20,
-	/* Draws are judged by pieces of this size, which never repeat by chance. */
+	/* Draws are checked in pieces of this size, which never repeat by chance. */
 	PIECE = 16,
 };
 
 /* Called once, with the arguments of main(). Calls cannot() if this machine has no such path. */
 static void prepare(int argc, char **argv);
 
-/* Called by each thread before it draws; index is below MAX_THREADS and its own meanwhile. */
+/* Each thread calls this before it draws; index is below MAX_THREADS and unique in the run. */
 static void thread_begin(unsigned int index);
 
 /* Fills buf, or calls fail(). */
@@ -77,14 +77,14 @@ static inline __attribute__((always_inline)) void loop(uint8_t *buf, size_t size
 {
 	for (uint64_t i = 0; i < count; i++) {
 		draw(buf, size);
-		/* Somebody might read the bytes: each draw has to write them. */
+		/* Makes the compiler write the bytes of each draw. */
 		__asm__ volatile("" : : "r"(buf) : "memory");
 	}
 }
 
 static __attribute__((noinline)) void draws(uint8_t *buf, size_t size, uint64_t count)
 {
-	/* As in a program that draws words: which function to call is no question at run time. */
+	/* As in a program that draws words, the function to call is known at compile time. */
 	if (size == sizeof(uint32_t))
 		loop(buf, sizeof(uint32_t), count);
 	else if (size == sizeof(uint64_t))
@@ -117,7 +117,7 @@ static bool differ(const uint8_t *a, const uint8_t *b, size_t len)
 	return true;
 }
 
-/* Waits until all threads are here, so that they draw at the same time. */
+/* Waits for all threads, so that they draw at the same time. */
 static void meet(struct run *run)
 {
 	atomic_fetch_add(&run->arrived, 1);
@@ -137,7 +137,7 @@ static void *runner_main(void *arg)
 		fail("no memory");
 	thread_begin(runner->index);
 	fill(before, run->size);
-	/* Warms up caches, and has all pages of buf there. */
+	/* Warm up the caches, and populate all pages of buf. */
 	memset(buf, 0, len);
 	draws(buf, run->size, run->count / 16);
 	meet(run);
@@ -153,7 +153,7 @@ static void *runner_main(void *arg)
 	return NULL;
 }
 
-/* Returns the nanoseconds from the first thread's first call to the last one's end. */
+/* Returns the nanoseconds from the first thread's start to the last thread's end. */
 static int64_t time_run(struct run *run)
 {
 	struct runner runners[MAX_THREADS];
@@ -165,7 +165,7 @@ static int64_t time_run(struct run *run)
 		if (run->threads == 1)
 			runner_main(&runners[i]);
 		else if (pthread_create(&runners[i].thread, NULL, runner_main, &runners[i]))
-			fail("a thread could not be made");
+			fail("cannot create a thread");
 	}
 	for (unsigned int i = 0; i < run->threads; i++) {
 		if (run->threads > 1)

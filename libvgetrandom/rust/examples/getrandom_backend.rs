@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program in which all users of the `getrandom` crate draw by vgetrandom, without knowing it.
+//! A program in which all users of the `getrandom` crate unknowingly draw from vgetrandom.
 //!
 //!     RUSTFLAGS='--cfg getrandom_backend="custom"' cargo run --example getrandom_backend
 
@@ -14,7 +14,7 @@ use rand::{RngExt, TryRng};
 /// Keys of 32 bytes.
 const KEYS: usize = 5000;
 
-/// Only to show that it works.
+/// Only shows that it works.
 static SERVED: AtomicUsize = AtomicUsize::new(0);
 
 /// What `getrandom` calls, in 0.3 and later.
@@ -24,7 +24,7 @@ static SERVED: AtomicUsize = AtomicUsize::new(0);
 /// `dest` is valid for writes of `len` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "Rust" fn __getrandom_v03_custom(dest: *mut u8, len: usize) -> Result<(), Error> {
-    // SAFETY: the caller promises it; the bytes need not be initialized.
+    // SAFETY: the caller guarantees it; the bytes need not be initialized.
     let buf = unsafe { slice::from_raw_parts_mut(dest.cast::<MaybeUninit<u8>>(), len) };
     vgetrandom::fill_uninit(buf).map_err(|error| {
         Error::new_custom(u16::try_from(error.raw_os_error()).unwrap_or(u16::MAX))

@@ -6,23 +6,23 @@ use crate::ffi;
 ///
 /// # A batch does not notice that its virtual machine was cloned
 ///
-/// Nor that it was put back to a snapshot, until the buffer is filled again: **both
-/// machines get the same numbers, 3072 bytes at most.** [`fill`](crate::fill) and
-/// `PassThrough` notice. So do not draw keys, nonces or tokens from a batch where machines
-/// are snapshotted. Forks are noticed.
+/// Nor that it was restored from a snapshot, until the buffer is filled again: **both machines
+/// get the same numbers, at most 3072 bytes.** [`fill`](crate::fill) and `PassThrough` notice.
+/// So do not draw keys, nonces or tokens from a batch where machines are snapshotted. A batch
+/// notices forks.
 ///
 /// # What it is
 ///
-/// The buffer is made of a fresh key of the kernel's generator by `ChaCha20` of 20 rounds, erased
-/// as it is read, and thrown away after a second.
+/// `ChaCha20` with 20 rounds makes the buffer from a fresh key of the kernel's generator. The
+/// buffer is erased as it is read, and discarded after a second.
 ///
-/// This type is empty: buffers belong to threads, in the library. So it may be copied and
-/// sent to other threads, where it draws from their buffers.
+/// This type is empty, because buffers belong to threads, inside the library. So it may be
+/// copied and sent to other threads, where it draws from their buffers.
 ///
 /// # Ends the program
 ///
-/// By `SIGILL` or `SIGTRAP`, and without a panic, if the kernel refuses to give random
-/// bytes, which only a seccomp filter makes it do.
+/// With `SIGILL` or `SIGTRAP` and without a panic, if the kernel refuses to give random
+/// bytes, which it does only under a seccomp filter.
 ///
 /// # Examples
 ///

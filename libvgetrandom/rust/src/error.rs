@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use core::fmt;
 
-/// An error number of the kernel.
+/// An error number from the kernel.
 ///
 /// With `std`, its text is that of `std::io::Error::from_raw_os_error(error.raw_os_error())`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,7 +10,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// Of what a C function returned: an error number with a minus sign.
+    /// Makes it from what a C function returned: a negative error number.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "error numbers are below 4096"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `vgetrandom.h`, by hand.
+//! `vgetrandom.h`, translated by hand.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -21,16 +21,16 @@ pub use pass_through::PassThrough;
 pub use status::{Status, simd, status};
 pub use thread::{prewarm, release};
 
-/// Fills `buf` with random bytes of the kernel's generator, as a rule without a system call.
+/// Fills `buf` with random bytes from the kernel's generator, usually without a system call.
 ///
-/// As secure as `getrandom(2)`. May be called by any thread, and by a signal handler at
-/// any moment; forks need no care. Waits, as the system call does, while a system that
-/// just booted has no entropy yet.
+/// This is as secure as `getrandom(2)`. Any thread may call it, and so may a signal handler at
+/// any moment; forks need no care. Like the system call, it waits while a system that just
+/// booted has no entropy yet.
 ///
 /// # Errors
 ///
-/// Those of `getrandom(2)`. On a kernel that has this call, only a seccomp filter
-/// makes it fail. What is in `buf` then is not to be used.
+/// Those of `getrandom(2)`. On a kernel that has this call, only a seccomp filter makes it
+/// fail. Do not use the contents of `buf` then.
 ///
 /// # Examples
 ///
@@ -42,12 +42,12 @@ pub use thread::{prewarm, release};
 /// ```
 #[inline]
 pub fn fill(buf: &mut [u8]) -> Result<(), Error> {
-    // SAFETY: only initialized bytes are ever written to what is initialized already.
+    // SAFETY: only initialized bytes are ever written to memory that is already initialized.
     let buf = unsafe { &mut *(ptr::from_mut(buf) as *mut [MaybeUninit<u8>]) };
     fill_uninit(buf).map(|_| ())
 }
 
-/// [`fill`] for memory that was not written to before; returns `buf`, filled.
+/// [`fill`] for uninitialized memory; returns `buf`, filled.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn fill_uninit(buf: &mut [MaybeUninit<u8>]) -> Result<&mut [u8], Error> {
             Err(_) => return Err(Error::from_negative(got)),
         }
     }
-    // SAFETY: the loop ends when each byte was written.
+    // SAFETY: the loop ends when every byte has been written.
     Ok(unsafe { &mut *(ptr::from_mut(buf) as *mut [u8]) })
 }
 

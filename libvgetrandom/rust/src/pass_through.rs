@@ -3,13 +3,13 @@ use rand_core::{TryCryptoRng, TryRng};
 
 use crate::{Error, fill};
 
-/// The kernel's generator itself, as [`fill`] gives it, for `rand` and what builds on it.
+/// The kernel's generator itself, as in [`fill`], for `rand` and crates that build on it.
 ///
-/// With the feature `rand_core`. Where an infallible generator is asked for, wrap it in
+/// Needs the feature `rand_core`. Where an infallible generator is required, wrap it in
 /// `rand_core::UnwrapErr`, which panics if the kernel refuses.
 ///
-/// This type is empty: states belong to threads, in the library. So it may be copied and
-/// sent to other threads.
+/// This type is empty, because states belong to threads, inside the library. So it may be
+/// copied and sent to other threads.
 ///
 /// # Examples
 ///

@@ -6,7 +6,7 @@ use crate::ffi;
 
 /// How the calling thread is served: for logs and tests.
 ///
-/// All of them are equally secure. Displayed, it is a text for people.
+/// All of them are equally secure. `Display` puts the status into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
@@ -14,9 +14,9 @@ pub enum Status {
     Vdso = 0,
     /// System calls: the kernel has no such function (before Linux 6.11), or hides it.
     NoVdso = 1,
-    /// System calls: there was no memory for a state. Tried again now and then.
+    /// System calls: there was no memory for a state. Tried again from time to time.
     NoMemory = 2,
-    /// The vDSO function, with a state borrowed for each call and somewhat slower: this
+    /// The vDSO function, with a state borrowed for each call, which is somewhat slower: this
     /// thread is about to end, or libc would not tell when it ends.
     Borrowed = 3,
 }
@@ -50,7 +50,7 @@ pub fn simd() -> &'static str {
 }
 
 fn text(of_c: *const c_char) -> &'static str {
-    // SAFETY: the library's texts are constants of the program.
+    // SAFETY: the library's texts are static constants.
     let text = unsafe { CStr::from_ptr(of_c) };
     text.to_str().unwrap_or_default()
 }

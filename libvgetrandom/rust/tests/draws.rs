@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! All ways to draw, on one thread and on many.
+//! Draws in all ways, on one thread and on many.
 
 use std::collections::HashSet;
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use std::thread;
 
 use vgetrandom::{Batch, Status};
 
-/// Draws are judged by pieces of this size, which never repeat by chance.
+/// Draws are checked in pieces of this size, which never repeat by chance.
 const PIECE: usize = 16;
 const LENGTHS: [usize; 10] = [16, 32, 96, 112, 128, 144, 256, 4096, 65536, 1 << 20];
 const THREADS: usize = 8;
@@ -81,7 +81,7 @@ fn exactly_the_buffer_is_written_to() {
             |buf: &mut [u8]| Batch.fill(buf),
         ] {
             let mut buf = vec![0; GUARD + len + GUARD];
-            // A byte may be zero by chance, but not each time.
+            // A byte may be zero by chance, but not every time.
             let mut written = vec![0; len];
             for _ in 0..16 {
                 let inner = &mut buf[GUARD..GUARD + len];
@@ -106,7 +106,7 @@ fn no_two_threads_draw_the_same() {
         each.concat()
     };
     let mut drawn = Drawn::default();
-    // Those that come later get what threads that ended gave back.
+    // Later threads get what threads that ended gave back.
     for _ in 0..4 {
         let threads: Vec<_> = (0..THREADS).map(|_| thread::spawn(draw)).collect();
         for thread in threads {

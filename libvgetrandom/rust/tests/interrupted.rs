@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A request that signals interrupt is gone on with. In a program of its own, for its limit is
-//! that of a process.
+//! A request continues after signals interrupt it. The test has a program of its own, because
+//! its memory limit covers the process.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use vgetrandom::Status;
 
-/// Takes the kernel far longer than a signal takes to come, so that calls end early.
+/// Takes the kernel far longer than a signal takes to arrive, so that calls end early.
 const SIZE: usize = 64 << 20;
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(1);
 
@@ -21,13 +21,13 @@ fn interrupt(thread: libc::pthread_t, done: &AtomicBool) {
     // SAFETY: the handler does nothing.
     unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
     while !done.load(Ordering::Relaxed) {
-        // SAFETY: the thread is there.
+        // SAFETY: the thread exists.
         unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
         thread::sleep(BETWEEN_SIGNALS);
     }
 }
 
-/// Limits the memory of this process; returns the limit there was.
+/// Limits the memory of this process; returns the previous limit.
 fn limit_memory(bytes: libc::rlim_t) -> libc::rlim_t {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -48,7 +48,7 @@ fn all_is_filled_though_signals_end_calls_early() {
     let mut buf = vec![0; SIZE];
     let started = Barrier::new(2);
     let done = AtomicBool::new(false);
-    // SAFETY: there is nothing to be safe about.
+    // SAFETY: the call has no preconditions.
     let this = unsafe { libc::pthread_self() };
     let (filled, status) = thread::scope(|scope| {
         scope.spawn(|| {
@@ -57,7 +57,8 @@ fn all_is_filled_though_signals_end_calls_early() {
         });
         // The start of a thread takes memory.
         started.wait();
-        // Without memory for a state it is the system call, which looks for signals.
+        // Without memory for a state the library makes the system call, which checks for
+        // signals.
         let before = limit_memory(0);
         let drawn = (vgetrandom::fill(&mut buf), vgetrandom::status());
         limit_memory(before);

@@ -9,8 +9,8 @@ use vgetrandom::{Batch, PassThrough};
 
 const DRAWS: usize = 6000;
 
-/// Of a fair die; by chance one of six faces comes under 700 or over 1300 times in
-/// 6,000 once in 10^24.
+/// Limits for a fair die: by chance, one of six faces comes fewer than 700 or more than 1,300
+/// times in 6,000 once in 10^24.
 fn check_die(rng: &mut impl Rng) {
     let mut faces = [0; 6];
     for _ in 0..DRAWS {
@@ -79,6 +79,6 @@ fn check_source<T: TryRng>(source: &mut T) {
         ones += source.try_next_u32().expect("32 bits").count_ones();
         ones += source.try_next_u64().expect("64 bits").count_ones();
     }
-    // 48,000 of 96,000 bits, and ten standard deviations.
+    // 48,000 of 96,000 bits, within ten standard deviations.
     assert!((46_450..49_550).contains(&ones), "{ones} bits are set");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What comes when a seccomp filter refuses `getrandom(2)`.
+//! What happens when a seccomp filter refuses `getrandom(2)`.
 #![allow(
     clippy::cast_possible_truncation,
     reason = "libc's constants are wider than the fields they are for"
@@ -14,10 +14,10 @@ use vgetrandom::{Batch, Status};
 
 const REFUSAL: u16 = libc::EPERM as u16;
 
-/// What the child of a test is told by.
+/// Tells a process that it is the child of a test.
 const CHILD: &str = "VGETRANDOM_TEST_CHILD";
 
-/// Refuses the calling thread each later `getrandom(2)`.
+/// Refuses every later `getrandom(2)` of the calling thread.
 fn refuse_getrandom() {
     let statement = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let return_ = |what| statement((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, what);
@@ -39,7 +39,7 @@ fn refuse_getrandom() {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: these calls read their arguments, which outlive them, and no more.
+    // SAFETY: these calls read only their arguments, which outlive them.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
@@ -47,7 +47,7 @@ fn refuse_getrandom() {
     assert!(done, "no filter: {}", std::io::Error::last_os_error());
 }
 
-/// Runs on a thread that drew nothing yet, so that it needs a key of the kernel.
+/// Runs on a thread that has drawn nothing yet, so that it needs a key from the kernel.
 fn refused<T: Send + 'static>(draw: fn() -> T) -> T {
     let thread = thread::spawn(move || {
         refuse_getrandom();
@@ -118,8 +118,8 @@ fn a_batch_ends_the_program() {
     );
 }
 
-/// Runs `body` of the test `name` in a process of its own. States that are warm are given
-/// to later threads, and the other tests need cold ones.
+/// Runs `body` of the test `name` in a process of its own, because later threads get states
+/// that are already warm, and the other tests need cold ones.
 fn alone(name: &str, body: fn()) -> Output {
     if env::var_os(CHILD).is_some() {
         body();

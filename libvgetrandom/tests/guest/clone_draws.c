@@ -3,11 +3,12 @@
  * Description: draws on every path while its virtual machine is cloned.
  *
  * Waits for a byte on the third serial port before it draws. After 'n' and 'g' it stops the machine
- * in mid-run, by the port of QEMU's pvpanic: who resumes it, or copies of it, knows to the draw
- * what came after. After 'g' it is greedy: of a higher priority than the kernel's workers, so that
- * on a single CPU nobody handles the notification until it has drawn some rounds.
+ * in mid-run through the port of QEMU's pvpanic: whoever resumes the machine, or copies of it,
+ * knows exactly which draws came after. After 'g' it is greedy: it has a higher priority than the
+ * kernel's workers, so that on a single CPU nothing handles the notification until it has drawn
+ * some rounds.
  *
- * Prints the draws since as records of the lab, and when each round of them began.
+ * Prints the draws since then as records of the lab, and when each round began.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ enum {
 	PVPANIC_PORT = 0x505,
 	PVPANIC_PANICKED = 1,
 	BULK_SIZE = 4096,
-	/* Not a divisor of any buffer: the machine stops while all of them are partly drawn. */
+	/* Divides no buffer, so that the machine stops while all of them are partly drawn. */
 	WARM_ROUNDS = 101,
 	ROUNDS_AFTERWARDS = 500,
 	GREEDY_ROUNDS = 300,
@@ -75,7 +76,7 @@ static uint64_t draw_pass_through(void)
 	return value;
 }
 
-/* The end: what is expanded last. */
+/* Returns the end, which is expanded last. */
 static uint64_t draw_bulk(void)
 {
 	uint64_t values[BULK_SIZE / sizeof(uint64_t)];
@@ -86,8 +87,8 @@ static uint64_t draw_bulk(void)
 }
 
 /*
- * The system call comes first: once it draws from a new key, so must all that follows in this
- * round.
+ * The system call comes first: once it draws from a new key, so must everything that follows in
+ * this round.
  */
 static void draw_round(int round)
 {
@@ -113,7 +114,7 @@ static int open_kernel_log(void)
 	return fd;
 }
 
-/* Whether the kernel said since the last call that its machine was cloned, and that it reseeded. */
+/* Whether the kernel has reported since the last call that it was cloned and has reseeded. */
 static bool clone_seen(int kernel_log)
 {
 	char line[1024];
@@ -165,12 +166,12 @@ static void stop_machine(void)
 {
 	if (ioperm(PVPANIC_PORT, 1, 1))
 		fail("ioperm");
-	/* Reading the byte was a moment for others to draw. */
+	/* Others may have drawn while it read the byte. */
 	warm_up();
 	outb(PVPANIC_PANICKED, PVPANIC_PORT);
 }
 
-/* Returns the first round of which the kernel had said so, MAX_ROUNDS if it never did. */
+/* Returns the first round after the kernel's report, or MAX_ROUNDS if it never came. */
 static int draw_until_seen(int kernel_log, int *rounds)
 {
 	int seen_in = MAX_ROUNDS;
@@ -196,7 +197,7 @@ int main(void)
 	char byte;
 
 	warm_up();
-	/* Pages that are made later would take time. */
+	/* Page faults later would take time. */
 	memset(draws, 0, sizeof(draws));
 	memset(nanoseconds, 0, sizeof(nanoseconds));
 	byte = wait_for_byte();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: how many system calls draws take on this kernel, counted by a tracer.
+ * Description: counts with a tracer how many system calls draws take on this kernel.
  *
  * Usage: counted vdso|system-calls
  */
@@ -20,8 +20,7 @@
 enum {
 	ROUNDS = 500,
 	PATHS = 2,
-	/* The kernel makes a new key every few seconds after a boot: each costs every state a call.
-	 */
+	/* After a boot the kernel reseeds every few seconds, which costs every state a call. */
 	RESEEDS = 50,
 };
 
@@ -39,7 +38,7 @@ static void __attribute__((noreturn)) draw(void)
 	_exit(EXIT_SUCCESS);
 }
 
-/* What the child calls before it ends. */
+/* Counts the child's calls until it ends. */
 static int count_calls(pid_t child)
 {
 	struct __ptrace_syscall_info info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the command line says of the kernel: whether it has the vDSO function. */
+/* Reads from the command line whether the kernel has the vDSO function. */
 #ifndef VGR_TESTS_GUEST_EXPECTED_H
 #define VGR_TESTS_GUEST_EXPECTED_H
 

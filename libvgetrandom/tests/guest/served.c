@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Description: the library knows how this kernel serves it, says so, and its results are right.
+ * Description: the library knows how this kernel serves it, says so, and gives correct results.
  *
  * Usage: served vdso|system-calls
  */
@@ -20,12 +20,12 @@ enum {
 	GUARD = 0xa5,
 	GUARD_SIZE = 64,
 	MAX_SIZE = 70000,
-	/* That a byte is the guard in all of them by chance: once in 2^64 boots. */
+	/* A byte equals the guard in all of them by chance once in 2^64 boots. */
 	REPEATS = 8,
 	DRAWS = 10000,
 	KINDS = 4,
 	TASKS = 3,
-	/* Between what a request asks for and the limit of one: no other errno. */
+	/* An error number that nothing here sets. */
 	SOME_ERRNO = 1234,
 };
 
@@ -102,7 +102,7 @@ static void *draw_all(void *arg)
 	return NULL;
 }
 
-/* Draws in a child, which inherits all that its parent has drawn ahead. */
+/* Draws in a child, which inherits everything that its parent has drawn ahead. */
 static pid_t start_child(int output)
 {
 	static struct draws draws;

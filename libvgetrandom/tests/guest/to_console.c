@@ -2,7 +2,7 @@
 /*
  * Description: runs another program of the guest with its output on the console.
  *
- * Standard output is where the lab's init takes records from, and tests print what they like.
+ * The lab's init reads records from standard output, but tests print other text there.
  */
 #include <stdio.h>
 #include <unistd.h>

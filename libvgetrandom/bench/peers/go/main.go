@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-// Times what Go programs draw their random numbers from.
+// Times the sources from which Go programs draw their random numbers.
 //
-// A worker as bench/workers/worker.h says; the argument names the source.
+// A worker as described in bench/workers/worker.h; the argument names the source.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Draws are judged by pieces of this size, which never repeat by chance.
+// Draws are checked in pieces of this size, which never repeat by chance.
 const piece = 16
 
 // Fills buf count times.
@@ -33,8 +33,8 @@ func crypto() source {
 	}
 }
 
-// Words come from the functions of the package, which any goroutine may call. These give no
-// bytes: they come from a generator of the goroutine's own.
+// Words come from the functions of the package, which any goroutine may call. These functions
+// give no bytes, so bytes come from a generator of the goroutine's own.
 func chacha8() source {
 	var seed [32]byte
 	cryptorand.Read(seed[:])
@@ -101,7 +101,7 @@ func run(draws source, size int, count uint64, threads int32, arrived *atomic.In
 	return span{begin, end}
 }
 
-// Returns the time from the first thread's first call to the last one's end.
+// Returns the time from the first thread's start to the last thread's end.
 func timeRun(newSource func() source, size int, count uint64, threads int) time.Duration {
 	spans := make([]span, threads)
 	var arrived atomic.Int32

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Times what Rust programs draw their random numbers from.
+//! Times the sources from which Rust programs draw their random numbers.
 //!
-//! A worker as bench/workers/worker.h says; the argument names the source.
+//! A worker as described in bench/workers/worker.h; the argument names the source.
 
 use std::hint::black_box;
 use std::io::{self, BufRead};
@@ -13,7 +13,7 @@ use std::time::Instant;
 use rand::rngs::ThreadRng;
 use rand::Rng;
 
-/// Draws are judged by pieces of this size, which never repeat by chance.
+/// Draws are checked in pieces of this size, which never repeat by chance.
 const PIECE: usize = 16;
 
 /// Something that gives random bytes; each thread has its own.
@@ -153,7 +153,7 @@ fn run<S: Source>(
     (begin, end)
 }
 
-/// Nanoseconds from the first thread's first call to the last one's end.
+/// Nanoseconds from the first thread's start to the last thread's end.
 fn time_run<S: Source>(size: usize, count: u64, threads: usize) -> u128 {
     let arrived = &AtomicUsize::new(0);
     let spans = if threads == 1 {

@@ -18,7 +18,7 @@ fn panic(_: &PanicInfo) -> ! {
     abort()
 }
 
-/// Called by libc.
+/// libc calls this.
 #[unsafe(no_mangle)]
 pub extern "C" fn main() -> c_int {
     let mut key = [0; 32];
