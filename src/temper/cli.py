@@ -1,6 +1,7 @@
 """The command line: parse, call, print."""
 
 import json as json_module
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console
 
 from temper import catalog
+from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
@@ -20,7 +22,7 @@ from temper.catalog import feature_named
 from temper.doctor import examine
 from temper.errors import InputError
 from temper.exits import exit_with_message
-from temper.kernel import Cache, find_source
+from temper.kernel import Cache, expected_seconds, find_source
 from temper.kernel.tree import export_series, make_tree
 from temper.machine import Tcg
 from temper.machine.tcg import Limits
@@ -40,6 +42,7 @@ from temper.report.listings import (
     print_runs,
 )
 from temper.report.markdown import to_markdown
+from temper.report.plan_document import plan_document
 from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
 from temper.report.proof_document import proof_document
@@ -155,6 +158,15 @@ Resume = Annotated[
     typer.Option(help="Go on with this interrupted run.", metavar="RUN"),
 ]
 
+OnlyPlan = Annotated[
+    bool,
+    typer.Option(
+        "--plan",
+        help="Print which kernels it would build, what it would boot, and how long "
+        "that takes; build and boot nothing. With --json: the whole plan.",
+    ),
+]
+
 DEFAULT_CALLS = 1_000_000
 
 
@@ -185,6 +197,23 @@ class _Bench:
     @property
     def workshop(self) -> Workshop:
         return Workshop(self.arch, self.cache, self.progress)
+
+    def show(self, plan: RunPlan, json: str) -> None:
+        """Say what carrying out a plan takes; nothing is built or booted."""
+        with Store.open(progress=self.progress) as store:
+            runs = (store.load(run.id) for run in store.runs() if run.current)
+            known = seconds_a_boot(plan, runs)
+        takes = estimate(
+            plan,
+            built=self.cache.keys("kernels"),
+            seconds_a_build=expected_seconds(self.arch, self.cache),
+            seconds_a_boot=known,
+            at_once=os.cpu_count() or 1,
+        )
+        if json:
+            _write(json, plan.model_dump_json(indent=2) + "\n")
+        if json != "-":
+            _print(plan_document(plan, takes))
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         machine = Tcg(
@@ -291,6 +320,7 @@ def prove(
         ),
     ] = False,
     resume: Resume = None,
+    only_plan: OnlyPlan = False,
     json: JsonPath = "",
 ) -> None:
     """Attack every variant: does the feature hold, and only it?
@@ -307,6 +337,8 @@ def prove(
     plan = bench.planner.prove(
         described, _names(variants), _names(proofs), sabotage=sabotage
     )
+    if only_plan:
+        return bench.show(plan, json)
     report = proof_report(bench.run(plan, resume))
     if json:
         _write(json, to_json(report))
@@ -333,6 +365,7 @@ def price(
     setting: Setting = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
+    only_plan: OnlyPlan = False,
     json: JsonPath = "",
 ) -> None:
     """Measure what the feature costs, to the instruction.
@@ -342,6 +375,8 @@ def price(
     bench = _Bench.of(arch, source, setting)
     described = feature_named(feature)
     plan = bench.planner.price(described, calls, _names(variants))
+    if only_plan:
+        return bench.show(plan, json)
     _show_price(price_report(bench.run(plan, resume)), json)
 
 
@@ -363,12 +398,15 @@ def compare(
     setting: Setting = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
+    only_plan: OnlyPlan = False,
     json: JsonPath = "",
 ) -> None:
     """Price any two kernels against each other, e.g. before and after a patch."""
     bench = _Bench.of(arch, setting=setting)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = bench.planner.compare(kernels, tuple(workload or ()), calls)
+    if only_plan:
+        return bench.show(plan, json)
     _show_price(price_report(bench.run(plan, resume)), json)
 
 

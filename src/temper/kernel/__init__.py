@@ -1,6 +1,6 @@
 """From source to kernel: source, series, config, build, and the cache of all."""
 
-from temper.kernel.builder import Kernel, KernelSpec, build
+from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
 from temper.kernel.module import build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
@@ -12,6 +12,7 @@ __all__ = [
     "Source",
     "build",
     "build_module",
+    "expected_seconds",
     "find_source",
     "module_files",
     "source_at",

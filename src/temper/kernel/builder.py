@@ -147,6 +147,14 @@ def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
     return Kernel.of(cache.entry("kernels", key, title, make, progress))
 
 
+def expected_seconds(arch: Arch, cache: Cache) -> float | None:
+    """Return how long the newest build of a kernel took; None: there was none."""
+    for facts in cache.facts("kernels"):
+        if facts["arch"] == arch.name:
+            return float(facts["seconds"])
+    return None
+
+
 def expected_steps(arch: Arch, cache: Cache) -> int:
     """Guess how many steps a build takes: what the last one took."""
     for facts in cache.facts("kernels"):

@@ -124,6 +124,10 @@ class Cache:
             found.append(((folder / _MANIFEST).stat().st_mtime, manifest["facts"]))
         return [facts for _, facts in sorted(found, key=lambda pair: -pair[0])]
 
+    def keys(self, kind: str) -> set[str]:
+        """Return the keys of all entries of ``kind``; their files are not checked."""
+        return {folder.name for found, folder in self._folders() if found == kind}
+
     def verify(self) -> list[Item]:
         """Check every file of every entry; remove and return the damaged ones."""
         damaged = []

@@ -44,3 +44,11 @@ def percent(value: float | None) -> str:
 def span(texts: Sequence[str]) -> str:
     """Write a range from its ends, and one text where they are the same."""
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration: ``4.2 s``, ``34 s``, ``3 min 20 s``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

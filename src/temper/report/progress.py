@@ -24,6 +24,7 @@ from rich.table import Column
 from rich.text import Text
 
 from temper.progress import Progress, Task
+from temper.report.numbers import duration
 
 _QUIET_SECONDS = 10.0
 """Time between two plain lines of one task."""
@@ -66,9 +67,9 @@ class RichProgress:
         try:
             yield _Bar(self._bars, bar)
         except BaseException:
-            self._leave(bar, f"failed  {title} ({_span(time.monotonic() - began)})")
+            self._leave(bar, f"failed  {title} ({duration(time.monotonic() - began)})")
             raise
-        self._leave(bar, f"done    {title} ({_span(time.monotonic() - began)})")
+        self._leave(bar, f"done    {title} ({duration(time.monotonic() - began)})")
 
     def say(self, text: str) -> None:
         """Print a line above the bars."""
@@ -116,9 +117,9 @@ class PlainProgress:
         try:
             yield _Lines(title, total, self.say, self._clock)
         except BaseException:
-            self.say(f"{title}: failed after {_span(self._clock() - began)}")
+            self.say(f"{title}: failed after {duration(self._clock() - began)}")
             raise
-        self.say(f"{title}: done in {_span(self._clock() - began)}")
+        self.say(f"{title}: done in {duration(self._clock() - began)}")
 
     def say(self, text: str) -> None:
         """Print a line, unwrapped: whoever reads logs searches them."""
@@ -150,14 +151,6 @@ class _Lines:
 
     def _figures(self, done: float, elapsed: float) -> list[str]:
         if not self._total or done <= 0:
-            return [f"{_span(elapsed)} so far"]
+            return [f"{duration(elapsed)} so far"]
         left = elapsed * max(self._total - done, 0) / done
-        return [f"{100 * done / self._total:.0f} %", f"about {_span(left)} left"]
-
-
-def _span(seconds: float) -> str:
-    """Write a duration: ``4.2 s``, ``34 s``, ``3 min 20 s``."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+        return [f"{100 * done / self._total:.0f} %", f"about {duration(left)} left"]

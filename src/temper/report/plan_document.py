@@ -1,0 +1,63 @@
+"""A plan, before anything is built or booted, as a tree of blocks."""
+
+from collections.abc import Iterable
+
+from temper.analysis.estimate import Estimate
+from temper.record.plan import RunPlan
+from temper.report.document import Block, Bullets, Document, Paragraph, Section
+from temper.report.numbers import duration
+
+
+def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
+    """Say what carrying out ``plan`` would build and boot, and how long that takes."""
+    return Document(
+        heading=f"Plan: {plan.kind.value} {plan.feature}",
+        feature=plan.feature,
+        title=plan.full_title,
+        conclusion=[Paragraph(_conclusion(estimate))],
+        blocks=[
+            Section("Kernels", [Bullets(list(_kernels(estimate)))]),
+            Section("Boots", list(_boots(plan, estimate))),
+        ],
+        source="a plan",
+    )
+
+
+def _kernels(estimate: Estimate) -> Iterable[str]:
+    for kernel, variants, build in estimate.kernels.values():
+        state = "to be built" if build else "there already"
+        yield f"{kernel.title}: {state}, for {', '.join(variants)}"
+
+
+def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
+    exact = "counting instructions" if plan.work.exact else "on the host's clock"
+    cpus = f"{plan.work.cpus} CPU" + "s" * (plan.work.cpus > 1)
+    repeats = len(plan.slots) // len(plan.variants)
+    yield Bullets(
+        [
+            f"{estimate.boots} boots on {plan.machine} {plan.arch}, {cpus} each, "
+            f"{exact}: {len(plan.variants)} variants, {repeats} each, "
+            f"{estimate.at_once} at once",
+            f"{plan.work.program_count} programs in each boot",
+        ]
+    )
+
+
+def _conclusion(estimate: Estimate) -> str:
+    return f"{_building(estimate)} {_booting(estimate)}"
+
+
+def _building(estimate: Estimate) -> str:
+    if not estimate.missing:
+        return "No kernel has to be built."
+    kernels = f"{estimate.missing} kernel" + "s" * (estimate.missing > 1)
+    if estimate.build_seconds is None:
+        return f"How long building {kernels} takes is not known: none was built here."
+    return f"Building {kernels} takes about {duration(estimate.build_seconds)}."
+
+
+def _booting(estimate: Estimate) -> str:
+    boots = f"{estimate.boots} boots"
+    if estimate.boot_seconds is None:
+        return f"How long {boots} take is not known: none like them ran here."
+    return f"The {boots} take about {duration(estimate.boot_seconds)}."

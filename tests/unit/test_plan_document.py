@@ -1,0 +1,107 @@
+"""What a plan takes, said before anything is done."""
+
+import json
+from pathlib import Path
+
+import pytest
+from kernels import fake_source
+from samples import price_boot
+from typer.testing import CliRunner
+
+from made_up import run_plan, variant_plan
+from temper.analysis.estimate import Estimate, estimate, seconds_a_boot
+from temper.cli import app
+from temper.record.boot import StoredRun
+from temper.record.plan import KernelPlan, RunPlan, Work
+from temper.report.markdown import to_markdown
+from temper.report.plan_document import plan_document
+
+PLAN = run_plan(
+    {
+        "off": variant_plan("off", key="one"),
+        "stock": variant_plan("stock", key="one"),
+        "ours": variant_plan(
+            "ours", kernel=KernelPlan(key="two", version="6.12.117", patches=("a", "b"))
+        ),
+        "given": variant_plan("given", kernel=KernelPlan(key="file:1", image="/k")),
+    }
+)
+
+
+def takes(
+    built: set[str], build: float | None = 300.0, boot: float | None = 10.0
+) -> Estimate:
+    return estimate(PLAN, built, build, boot, at_once=3)
+
+
+def test_kernels_are_built_once_however_many_variants_boot_them() -> None:
+    found = takes(built=set())
+    assert [(names, build) for _, names, build in found.kernels.values()] == [
+        (("off", "stock"), True),
+        (("ours",), True),
+        (("given",), False),
+    ]
+    assert found.missing == 2
+    assert found.build_seconds == 600
+    # Eight boots, three at once.
+    assert (found.boots, found.boot_seconds) == (8, 30)
+
+
+def test_what_is_there_takes_no_time() -> None:
+    assert takes(built={"one", "two"}, build=None).build_seconds == 0
+    assert takes(built={"one"}, build=None).build_seconds is None
+    assert takes(built={"one"}, boot=None).boot_seconds is None
+
+
+def stored(plan: RunPlan, seconds: list[float]) -> StoredRun:
+    boots = [price_boot("off", number) for number in range(len(seconds))]
+    kept = [
+        boot.model_copy(
+            update={"facts": boot.facts.model_copy(update={"wall_seconds": took})}
+        )
+        for boot, took in zip(boots, seconds, strict=True)
+    ]
+    started = kept[0].facts.started
+    return StoredRun(id=1, plan=plan, started=started, boots=kept)
+
+
+def test_boots_take_what_those_with_the_same_job_took() -> None:
+    other = Work(job=("run something else",), cpus=1, exact=True)
+    runs = [
+        stored(PLAN.model_copy(update={"work": other}), [500.0]),
+        stored(PLAN, [9.0, 30.0, 11.0]),
+    ]
+    assert seconds_a_boot(PLAN, runs) == 11
+    assert seconds_a_boot(PLAN, runs[:1]) is None
+
+
+def text(found: Estimate) -> str:
+    return " ".join(to_markdown([plan_document(PLAN, found)]).split())
+
+
+def test_a_plan_says_what_it_takes() -> None:
+    said = text(takes(built={"one"}))
+    assert "- Linux 6.12.117: there already, for off, stock" in said
+    assert "- Linux 6.12.117 with 2 patches: to be built, for ours" in said
+    assert "Building 1 kernel takes about 5 min 00 s. The 8 boots take" in said
+    said = text(takes(built=set(), build=None, boot=None))
+    assert "How long building 2 kernels takes is not known" in said
+    assert "How long 8 boots take is not known" in said
+    assert "No kernel has to be built." in text(takes(built={"one", "two"}))
+
+
+@pytest.mark.parametrize("command", ["price", "prove"])
+def test_a_plan_is_printed_and_nothing_is_done(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TEMPER_DATA", str(tmp_path / "data"))
+    source = str(fake_source(tmp_path / "linux"))
+    words = [command, "kstack", "--source", source, "--plan"]
+    done = CliRunner().invoke(app, [*words, "--json", str(tmp_path / "plan.json")])
+    assert done.exit_code == 0, done.output
+    assert f"Plan: {command} kstack" in done.output
+    assert not (tmp_path / "cache" / "temper" / "kernels").exists()
+    plan = RunPlan.model_validate(json.loads((tmp_path / "plan.json").read_bytes()))
+    assert plan.kind.value == command
+    assert plan.variants["temper"].kernel.patches
