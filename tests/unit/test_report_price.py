@@ -1,11 +1,12 @@
 import pytest
 from samples import CALLS, OFF, SWITCH, changed, price_boot, price_run
 
-from temper.analysis.models import Mark, PriceReport, PriceRow, SwitchRow
+from temper.analysis.models import PriceReport, PriceRow, SwitchRow
 from temper.analysis.price import price_report
 from temper.errors import InputError, StoreError
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind
+from temper.stats.comparison import Mark
 
 
 def row(report: PriceReport, workload: str, name: str, ticks: bool = False) -> PriceRow:

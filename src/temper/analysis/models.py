@@ -4,12 +4,12 @@ The schemas are versioned (``schema_version``) and documented in docs/json.md.
 Adding a field keeps the version; changing or removing one raises it.
 """
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from temper.record.outcome import Outcome
+from temper.stats.comparison import Mark
 
 
 class _Report(BaseModel):
@@ -17,17 +17,6 @@ class _Report(BaseModel):
 
 
 _MOST_READ = 12
-
-
-class Mark(StrEnum):
-    """What a row says in one glance."""
-
-    EQUAL = "="
-    """Exactly as much as the baseline."""
-    DEARER = "(R)"
-    CHEAPER = "(I)"
-    UNKNOWN = "(?)"
-    """The counts did not repeat, so the difference may be noise."""
 
 
 class VariantInfo(_Report):

@@ -12,7 +12,6 @@ from temper.analysis.exactness import exactness
 from temper.analysis.models import (
     ClassRow,
     Distribution,
-    Mark,
     PriceReport,
     PriceRow,
     TickCount,
@@ -22,7 +21,8 @@ from temper.analysis.switches import switches
 from temper.analysis.variants import variant_infos
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind
-from temper.stats.exact import merge, result_classes
+from temper.stats.comparison import Comparison, Difference, Sample
+from temper.stats.exact import Exact, merge
 
 
 def price_report(run: StoredRun) -> PriceReport:
@@ -52,7 +52,7 @@ def price_report(run: StoredRun) -> PriceReport:
         exact=exact,
         exact_why=why,
         unit=base.unit,
-        rows=_rows(plan.baseline, measured, exact),
+        rows=_rows(plan.baseline, measured, Exact(repeated=exact)),
         ticks=_ticks(measured),
         classes=classes,
         switches=switches(classes, plan.switch) if plan.switch and classes else None,
@@ -99,12 +99,15 @@ class _Measured:
     def ticked(self, workload: str) -> dict[int, int]:
         return merge(boot.ticked[workload] for boot in self._boots)
 
-    def values(self, workload: str, without_ticks: bool) -> dict[str, Fraction]:
-        """Return the result classes; none where no sample is left."""
-        bins = self.quiet(workload)
-        if not without_ticks:
-            bins = merge([bins, self.ticked(workload)])
-        return result_classes(bins, self.operations(workload)) if bins else {}
+    def sample(self, workload: str, without_ticks: bool) -> Sample:
+        """Return what was measured, with or without what timer ticks fell into."""
+        boots = [
+            boot.quiet[workload]
+            if without_ticks
+            else merge([boot.quiet[workload], boot.ticked[workload]])
+            for boot in self._boots
+        ]
+        return Sample(boots, self.operations(workload))
 
     def classes(self, workload: str) -> dict[str, Fraction]:
         """Return instructions by class per operation, ticks included."""
@@ -115,62 +118,43 @@ class _Measured:
 
 
 def _rows(
-    baseline: str, measured: Mapping[str, _Measured], exact: bool
+    baseline: str, measured: Mapping[str, _Measured], comparison: Comparison
 ) -> list[PriceRow]:
     if baseline not in measured:
         return []
     base = measured[baseline]
     return [
-        row
+        _row(workload, variant, name, base.unit, without_ticks, found)
         for without_ticks in (True, False)
         for workload in base.workloads
         for variant, other in measured.items()
         if variant != baseline
-        for row in _workload_rows(
-            workload, variant, base, other, exact=exact, without_ticks=without_ticks
-        )
+        for name, found in comparison.compare(
+            base.sample(workload, without_ticks), other.sample(workload, without_ticks)
+        ).items()
     ]
 
 
-def _workload_rows(
+def _row(
     workload: str,
     variant: str,
-    base: _Measured,
-    other: _Measured,
-    *,
-    exact: bool,
+    name: str,
+    unit: str,
     without_ticks: bool,
-) -> list[PriceRow]:
-    before = base.values(workload, without_ticks)
-    after = other.values(workload, without_ticks)
-    return [
-        PriceRow(
-            workload=workload,
-            result_class=name,
-            unit=base.unit,
-            variant=variant,
-            value=float(after[name]),
-            baseline_value=float(before[name]),
-            delta=float(after[name] - before[name]),
-            delta_percent=_percent(after[name], before[name]),
-            mark=_mark(after[name] - before[name], exact),
-            without_ticks=without_ticks,
-        )
-        for name in before
-        if name in after
-    ]
-
-
-def _percent(value: Fraction, baseline: Fraction) -> float | None:
-    return float(100 * (value - baseline) / baseline) if baseline else None
-
-
-def _mark(delta: Fraction, exact: bool) -> Mark:
-    if not exact:
-        return Mark.UNKNOWN
-    if delta == 0:
-        return Mark.EQUAL
-    return Mark.DEARER if delta > 0 else Mark.CHEAPER
+    found: Difference,
+) -> PriceRow:
+    return PriceRow(
+        workload=workload,
+        result_class=name,
+        unit=unit,
+        variant=variant,
+        value=float(found.value),
+        baseline_value=float(found.baseline),
+        delta=float(found.delta),
+        delta_percent=found.percent,
+        mark=found.mark,
+        without_ticks=without_ticks,
+    )
 
 
 def _ticks(measured: Mapping[str, _Measured]) -> list[TickCount]:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from temper.analysis.models import ClassRow, Mark, PriceReport, PriceRow
+from temper.analysis.models import ClassRow, PriceReport, PriceRow
 from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span
+from temper.stats.comparison import Mark
 
 _TONES = {
     Mark.DEARER: Tone.BAD,

@@ -6,14 +6,14 @@ known, so the arithmetic is exact too (``Fraction``), and equal means equal.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
-Bins = Mapping[int, int]
-"""Value of a sample -> samples that had it."""
+from temper.stats.comparison import Bins, Difference, Mark, Sample
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 RESULT_CLASSES = ("mean", *QUANTILES, "max")
@@ -58,6 +58,37 @@ def result_classes(bins: Bins, operations: int) -> dict[str, Fraction]:
         name: sample / operations
         for name, sample in zip(RESULT_CLASSES, samples, strict=True)
     }
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Compares samples of which every measurement is known: equal means equal."""
+
+    repeated: bool
+    """Whether the same boot gave the same twice; else a difference may be noise."""
+
+    def summary(self, sample: Sample) -> dict[str, Fraction]:
+        """See ``Comparison``."""
+        bins = merge(sample.boots)
+        return result_classes(bins, sample.operations) if bins else {}
+
+    def compare(self, baseline: Sample, sample: Sample) -> dict[str, Difference]:
+        """See ``Comparison``."""
+        before, after = self.summary(baseline), self.summary(sample)
+        return {
+            name: Difference(
+                after[name], before[name], self._mark(after[name] - before[name])
+            )
+            for name in before
+            if name in after
+        }
+
+    def _mark(self, delta: Fraction) -> Mark:
+        if not self.repeated:
+            return Mark.UNKNOWN
+        if delta == 0:
+            return Mark.EQUAL
+        return Mark.DEARER if delta > 0 else Mark.CHEAPER
 
 
 def successive_pairs(values: Sequence[int]) -> list[tuple[int, int, int]]:
