@@ -42,7 +42,7 @@ class Variant(Plain):
     """Kernel command line, after what the machine itself needs."""
     in_force: bool
     """What the in-force check must find in every boot."""
-    expect: Outcome | dict[str, Outcome]
+    expect: Outcome | dict[str, Outcome] = Field(default_factory=dict)
     """The outcome that all proofs must have, or proof -> its outcome.
 
     Of a proof that a table leaves out nothing is expected: it is reported.
@@ -119,14 +119,16 @@ class Feature(Plain):
     config: tuple[str, ...]
     """``CONFIG_X=y`` lines every variant is built with."""
     baseline: str
-    control: str
-    hardened: tuple[str, ...] = Field(min_length=1)
+    control: str = ""
+    """The variant that must be vulnerable; empty where there is no proof."""
+    hardened: tuple[str, ...] = ()
     """The variants that every proof must find BLOCKED; maybe none of a part."""
     workloads: tuple[str, ...] = Field(min_length=1)
     in_force: InForceCheck
     definition: Definition | None = None
     """What attacks are judged against, if the kernel defines it."""
-    proofs: dict[str, Proof] = Field(min_length=1)
+    proofs: dict[str, Proof] = Field(default_factory=dict)
+    """The attacks; none: the feature has a price, and nothing shows that it holds."""
     variants: dict[str, Variant] = Field(min_length=2)
     sabotages: dict[str, Variant] = Field(default_factory=dict)
     """Broken variants that some proof must find VULNERABLE, and sound ones."""
@@ -138,9 +140,10 @@ class Feature(Plain):
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
+        self._check_roles()
         for role, names in (
             ("baseline", (self.baseline,)),
-            ("control", (self.control,)),
+            ("control", (self.control,) if self.proofs else ()),
             ("hardened", self.hardened),
         ):
             for name in names:
@@ -157,11 +160,34 @@ class Feature(Plain):
             raise ValueError(f"switches are for {sorted(foreign)}")
         return self
 
+    def _check_roles(self) -> None:
+        """A control and hardened variants are for proofs, and proofs need both."""
+        attacked = {"control": self.control, "hardened": self.hardened}
+        if not self.proofs:
+            attacked["sabotages"] = tuple(self.sabotages)
+        for role, given in attacked.items():
+            if self.proofs and not given:
+                raise ValueError(f"there are proofs, but '{role}' is not given")
+            if given and not self.proofs:
+                raise ValueError(f"'{role}' is given, but there is no proof")
+
     @model_validator(mode="after")
     def _expectations_make_sense(self) -> Self:
+        if not self.proofs:
+            return self._nothing_is_expected()
         for name, variant in self.all_variants.items():
             if isinstance(variant.expect, dict):
                 _check_names(name, variant.expect.keys(), self.proofs.keys())
+        self._check_expected_of_roles()
+        for proof in self.proofs:
+            if all(
+                variant.expected(proof) is not Outcome.VULNERABLE
+                for variant in self.all_variants.values()
+            ):
+                raise ValueError(f"nothing expects '{proof}' to end VULNERABLE")
+        return self
+
+    def _check_expected_of_roles(self) -> None:
         expected = self._all_expected(self.control)
         if Outcome.VULNERABLE not in expected or expected & {Outcome.BLOCKED, None}:
             raise ValueError(f"control '{self.control}' must expect VULNERABLE")
@@ -172,12 +198,11 @@ class Feature(Plain):
             expected = self._all_expected(name)
             if Outcome.VULNERABLE not in expected and expected != {Outcome.BLOCKED}:
                 raise ValueError(f"sabotage '{name}' expects no proof to notice it")
-        for proof in self.proofs:
-            if all(
-                variant.expected(proof) is not Outcome.VULNERABLE
-                for variant in self.all_variants.values()
-            ):
-                raise ValueError(f"nothing expects '{proof}' to end VULNERABLE")
+
+    def _nothing_is_expected(self) -> Self:
+        for name, variant in self.variants.items():
+            if variant.expect:
+                raise ValueError(f"'{name}' expects an outcome, but there is no proof")
         return self
 
     def _all_expected(self, name: str) -> set[Outcome | None]:

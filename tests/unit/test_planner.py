@@ -303,6 +303,18 @@ def test_what_cannot_be_attacked_is_told(
     assert caught.value.hint.startswith(hint)
 
 
+def test_a_feature_without_proofs_is_priced_and_not_proven(bench: Bench) -> None:
+    unproven = bench.feature.model_copy(update={"proofs": {}})
+    assert not bench.planner.price(unproven, 1000).has_proofs
+    assert bench.price().has_proofs
+    with pytest.raises(InputError) as caught:
+        bench.planner.prove(unproven)
+    assert caught.value.message == (
+        "kstack has no proof: no attack on it is known here"
+    )
+    assert caught.value.hint == "what it costs: temper price kstack"
+
+
 def test_a_sabotage_has_no_price(bench: Bench) -> None:
     with pytest.raises(InputError) as caught:
         bench.planner.price(WHOLE, 1000, ("constant",))

@@ -133,6 +133,14 @@ def test_counts_that_did_not_repeat_are_not_called_exact() -> None:
         assert "(?)" in text
 
 
+def test_a_price_of_what_has_no_proof_says_so() -> None:
+    report = price_report(price_run())
+    assert "NOT PROVEN" not in terminal(report)
+    unproven = report.model_copy(update={"has_proofs": False})
+    said = " ".join(terminal(unproven).split())
+    assert "kstack is NOT PROVEN: no attack on it is known here, so this says" in said
+
+
 @pytest.mark.parametrize("scale", [1, 1_000, 123_456_789])
 @pytest.mark.parametrize(
     "variants", [("off", "stock"), FOUR, ("off", "sabotage-three-bits", *FOUR[2:])]

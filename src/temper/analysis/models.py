@@ -160,6 +160,8 @@ class PriceReport(_Report):
     calls: dict[str, int]
     """workload -> samples taken in each boot, after the warm-up."""
     in_force: dict[str, InForceSummary]
+    has_proofs: bool = True
+    """False: no attack on the feature is known, so nothing shows that it holds."""
     in_force_note: str = ""
     """Why a run has no in-force check (compare: no feature is named)."""
     refused: dict[str, str] = Field(default_factory=dict)

@@ -60,6 +60,7 @@ def price_report(run: StoredRun) -> PriceReport:
         operations={name: base.operations(name) for name in base.workloads},
         calls={name: base.calls(name) for name in base.workloads},
         in_force=in_force,
+        has_proofs=plan.has_proofs,
         in_force_note="" if in_force else _NOT_CHECKED,
         refused=refused,
         distributions=_distributions(measured),

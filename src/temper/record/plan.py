@@ -180,6 +180,8 @@ class RunPlan(Plain):
     """The variants that every proof must find BLOCKED (prove)."""
     variants: dict[str, VariantPlan]
     proofs: dict[str, ProofPlan] = Field(default_factory=dict)
+    has_proofs: bool = True
+    """False: no attack on the feature is known, so nothing shows that it holds."""
     complaints: tuple[str, ...] = ()
     """Regular expressions of console lines that are complaints of the feature's own."""
     expected_complaints: tuple[str, ...] = ()

@@ -36,18 +36,24 @@ def print_feature(console: Console, feature: Feature) -> None:
     console.print(feature.summary.strip(), width=WIDTH, markup=False)
     console.print(
         f"\nLinux {feature.series}, {', '.join(feature.architectures)}; "
-        f"baseline '{feature.baseline}', control '{feature.control}', "
-        f"hardened {', '.join(feature.hardened)}",
+        f"baseline '{feature.baseline}'{_roles(feature)}",
         width=WIDTH,
     )
     console.print(_variants("variant", feature.variants))
-    proofs = _table("proof", "the attack", "samples")
-    for name, proof in feature.proofs.items():
-        proofs.add_row(name, proof.title, f"{proof.samples:,}")
-    console.print(proofs)
+    if feature.proofs:
+        proofs = _table("proof", "the attack", "samples")
+        for name, proof in feature.proofs.items():
+            proofs.add_row(name, proof.title, f"{proof.samples:,}")
+        console.print(proofs)
     console.print(f"Priced by: {', '.join(feature.workloads)}", width=WIDTH)
     if feature.sabotages:
         console.print(_variants("sabotage", feature.sabotages))
+
+
+def _roles(feature: Feature) -> str:
+    if not feature.proofs:
+        return "; it has no proof: no attack on it is known here"
+    return f", control '{feature.control}', hardened {', '.join(feature.hardened)}"
 
 
 def print_kernels(console: Console, kernels: Mapping[str, Kernel]) -> None:

@@ -32,8 +32,18 @@ def headlines(report: PriceReport) -> list[str]:
     """Say in a sentence per variant what it costs."""
     if not report.rows:
         return [f"{report.feature} has no price: every variant is refused."]
-    return [
+    lines = [
         _headline(report, variant, rows) for variant, rows in _medians(report).items()
+    ]
+    return [*lines, *_unproven(report)]
+
+
+def _unproven(report: PriceReport) -> list[str]:
+    if report.has_proofs:
+        return []
+    return [
+        f"{report.feature} is NOT PROVEN: no attack on it is known here, so this says "
+        "what it costs, not that it holds."
     ]
 
 

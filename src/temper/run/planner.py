@@ -112,6 +112,7 @@ class Planner:
             complaints=part.complaints,
             expected_complaints=_expected_complaints(part),
             switch=part.switches.get(self.arch.name),
+            has_proofs=bool(feature.proofs),
             calls=calls,
             work=work,
             slots=_slots(part.variants, REPEATS),
@@ -132,6 +133,11 @@ class Planner:
         The control is always among them, and with ``sabotage`` all sabotages are.
         Raises InputError for a name that is unknown, or not for the architecture.
         """
+        if not feature.proofs:
+            raise InputError(
+                f"{feature.name} has no proof: no attack on it is known here",
+                f"what it costs: temper price {feature.name}",
+            )
         here = feature.proofs_on(self.arch.name)
         self._check_proofs(feature, proofs)
         wanted = {feature.control, *(variants or feature.variants)}
