@@ -13,13 +13,18 @@
 
 enum {
 	NEAR = 1 << 16, /* an array counts the values below this */
-	FAR = 1 << 20,  /* the most values at or above NEAR that can be kept */
+	FAR = 1 << 20,  /* so many values at or above NEAR are kept one by one */
 	BINS_PER_RECORD = 500,
 };
 
 struct far {
 	uint64_t value;
 	bool tick;
+};
+
+struct bin {
+	struct far far;
+	uint64_t calls;
 };
 
 struct samples {
@@ -29,6 +34,8 @@ struct samples {
 	uint64_t sequence;
 	uint64_t last_tick;
 	uint64_t interrupts;
+	struct bin *bins; /* what no longer fitted into far, sorted */
+	size_t nr_bins;
 };
 
 static void fail(const char *what)
@@ -93,6 +100,7 @@ struct samples *samples_create(void)
 
 void samples_destroy(struct samples *s)
 {
+	free(s->bins);
 	free(s);
 }
 
@@ -117,27 +125,6 @@ void samples_end(struct samples *s)
 	s->interrupts = count_interrupts() - s->interrupts;
 }
 
-void samples_put(struct samples *s, uint64_t value, bool tick)
-{
-	/* FNV-1a by words: two boots agree only if all samples do, in order. */
-	s->sequence = (s->sequence ^ value) * 1099511628211u;
-	if (value < NEAR) {
-		s->near[tick][value]++;
-		return;
-	}
-	if (s->nr_far == FAR) {
-		fprintf(stderr, "more than %d samples of %d or more\n", FAR, NEAR);
-		exit(1);
-	}
-	s->far[s->nr_far++] = (struct far){ .value = value, .tick = tick };
-}
-
-void samples_add(struct samples *s, uint64_t value, uint64_t tick_now)
-{
-	samples_put(s, value, tick_now != s->last_tick);
-	s->last_tick = tick_now;
-}
-
 static int compare_far(const void *a, const void *b)
 {
 	const struct far *x = a, *y = b;
@@ -147,14 +134,64 @@ static int compare_far(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* How many samples from @first on are equal, in the sorted array. */
-static size_t same_far(const struct samples *s, size_t first)
+static void append(struct bin *bins, size_t *nr, struct far far, uint64_t calls)
 {
-	size_t next = first + 1;
+	if (*nr && !compare_far(&bins[*nr - 1].far, &far))
+		bins[*nr - 1].calls += calls;
+	else
+		bins[(*nr)++] = (struct bin){ .far = far, .calls = calls };
+}
 
-	while (next < s->nr_far && !compare_far(&s->far[first], &s->far[next]))
-		next++;
-	return next - first;
+/* Move all far values into the bins. */
+static void spill(struct samples *s)
+{
+	struct bin *merged = malloc((s->nr_bins + s->nr_far + 1) * sizeof(*merged));
+	size_t nr = 0, old = 0;
+
+	if (!merged)
+		fail("samples");
+	qsort(s->far, s->nr_far, sizeof(s->far[0]), compare_far);
+	for (size_t i = 0; i < s->nr_far; i++) {
+		for (; old < s->nr_bins && compare_far(&s->bins[old].far, &s->far[i]) < 0; old++)
+			append(merged, &nr, s->bins[old].far, s->bins[old].calls);
+		append(merged, &nr, s->far[i], 1);
+	}
+	for (; old < s->nr_bins; old++)
+		append(merged, &nr, s->bins[old].far, s->bins[old].calls);
+	free(s->bins);
+	s->bins = realloc(merged, (nr + 1) * sizeof(*merged));
+	if (!s->bins)
+		fail("samples");
+	s->nr_bins = nr;
+	s->nr_far = 0;
+}
+
+/* Apart, and called last, so that samples_put() needs no stack for it. */
+static __attribute__((noinline)) void spill_and_keep(struct samples *s, uint64_t value, bool tick)
+{
+	spill(s);
+	s->far[s->nr_far++] = (struct far){ .value = value, .tick = tick };
+}
+
+void samples_put(struct samples *s, uint64_t value, bool tick)
+{
+	/* FNV-1a by words: two boots agree only if all samples do, in order. */
+	s->sequence = (s->sequence ^ value) * 1099511628211u;
+	if (value < NEAR) {
+		s->near[tick][value]++;
+		return;
+	}
+	if (s->nr_far == FAR) {
+		spill_and_keep(s, value, tick);
+		return;
+	}
+	s->far[s->nr_far++] = (struct far){ .value = value, .tick = tick };
+}
+
+void samples_add(struct samples *s, uint64_t value, uint64_t tick_now)
+{
+	samples_put(s, value, tick_now != s->last_tick);
+	s->last_tick = tick_now;
 }
 
 /* One histogram, printed as records of at most BINS_PER_RECORD bins. */
@@ -184,9 +221,9 @@ static void print_histogram(const struct samples *s, const char *workload, bool 
 	for (size_t value = 0; value < NEAR; value++)
 		if (s->near[tick][value])
 			print_bin(&p, value, s->near[tick][value]);
-	for (size_t i = 0; i < s->nr_far; i += same_far(s, i))
-		if (s->far[i].tick == tick)
-			print_bin(&p, s->far[i].value, same_far(s, i));
+	for (size_t i = 0; i < s->nr_bins; i++)
+		if (s->bins[i].far.tick == tick)
+			print_bin(&p, s->bins[i].far.value, s->bins[i].calls);
 	if (p.bins)
 		puts("]}");
 }
@@ -203,7 +240,7 @@ void samples_print(struct samples *s, const struct workload *w)
 {
 	const char *unit = getenv("TEMPER_UNIT");
 
-	qsort(s->far, s->nr_far, sizeof(s->far[0]), compare_far);
+	spill(s);
 	print_histogram(s, w->name, false);
 	print_histogram(s, w->name, true);
 	printf("{\"type\":\"workload\",\"workload\":\"%s\",\"unit\":\"%s\","
