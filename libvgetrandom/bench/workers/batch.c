@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The batch generator, through the function that fits the size. */
 #include "library.h"
+#include "worker.h"
 
 static inline void draw(void *buf, size_t len)
 {

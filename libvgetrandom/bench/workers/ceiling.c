@@ -3,9 +3,8 @@
  * The ChaCha20 core alone: what bulk could reach if keys cost nothing. The argument names the
  * vector instructions.
  */
-#include "worker.h"
-
 #include "simd.h"
+#include "worker.h"
 
 static const struct chacha20 *core;
 static uint8_t key[CHACHA20_KEY_SIZE];

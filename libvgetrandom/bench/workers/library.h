@@ -7,11 +7,10 @@
 #ifndef BENCH_LIBRARY_H
 #define BENCH_LIBRARY_H
 
-#include "worker.h"
-
 #include "vgetrandom.h"
 #ifdef FORCE_SIMD
 #include "config.h"
+#include "fail.h"
 #include "simd.h"
 #endif
 

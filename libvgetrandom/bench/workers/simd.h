@@ -3,9 +3,10 @@
 #ifndef BENCH_SIMD_H
 #define BENCH_SIMD_H
 
-#include "worker.h"
+#include <string.h>
 
 #include "chacha20.h"
+#include "fail.h"
 
 static inline const struct chacha20 *chacha20_named(const char *name)
 {

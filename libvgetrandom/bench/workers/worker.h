@@ -21,8 +21,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "fail.h"
+
 enum {
-	EXIT_CANNOT = 77,
 	MAX_THREADS = 256,
 	MAX_SIZE = 1 << 20,
 	/* Draws are checked in pieces of this size, which never repeat by chance. */
@@ -37,18 +38,6 @@ static void thread_begin(unsigned int index);
 
 /* Fills buf, or calls fail(). */
 static inline void draw(void *buf, size_t len);
-
-static inline _Noreturn void cannot(const char *why)
-{
-	printf("cannot %s\n", why);
-	exit(EXIT_CANNOT);
-}
-
-static inline _Noreturn void fail(const char *why)
-{
-	fprintf(stderr, "%s\n", why);
-	exit(EXIT_FAILURE);
-}
 
 struct run {
 	size_t size;
