@@ -81,13 +81,13 @@ def text(found: Estimate) -> str:
 
 def test_a_plan_says_what_it_takes() -> None:
     said = text(takes(built={"one"}))
-    assert "- Linux 6.12.117: there already, for off, stock" in said
+    assert "- Linux 6.12.117: already built, for off, stock" in said
     assert "- Linux 6.12.117 with 2 patches: to be built, for ours" in said
     assert "Building 1 kernel takes about 5 min 00 s. The 8 boots take" in said
     said = text(takes(built=set(), build=None, boot=None))
-    assert "How long building 2 kernels takes is not known" in said
-    assert "How long 8 boots take is not known" in said
-    assert "No kernel has to be built." in text(takes(built={"one", "two"}))
+    assert "No estimate for building 2 kernels" in said
+    assert "No estimate for 8 boots" in said
+    assert "No kernel needs to be built." in text(takes(built={"one", "two"}))
 
 
 @pytest.mark.parametrize("command", ["price", "prove"])

@@ -96,7 +96,7 @@ def test_the_page_holds_the_whole_answer() -> None:
         "gcc (Debian 12.2.0-14+deb12u1) 12.2.0",
         "7.2.22",
         "Exact: 2 boots of each variant gave identical histograms",
-        "Timing a sample itself costs 6 instructions",
+        "Timing a sample costs 6 instructions",
         "temper price kstack",
         "instructions per call",
         "clock",
@@ -119,7 +119,7 @@ def test_every_proof_is_on_the_page_for_every_variant() -> None:
 def test_of_many_proofs_only_expected_outcomes_are_in_the_tables() -> None:
     page = page_of(proof_report_of_writes())
     assert len(OUTCOME.findall(page)) == 3 * len(WRITES) + len(UNKEYED)
-    assert "leave out what nothing was expected of" in page
+    assert "omit outcomes for which none was expected" in page
     for proof in WRITES:
         assert f"<summary>{proof}: write to a table: {proof}</summary>" in page
     assert "Not as expected" not in page
@@ -132,7 +132,7 @@ def test_of_many_proofs_what_was_not_expected_is_told_first() -> None:
     page = page_of(
         proof_report_of_writes({"stock": dict.fromkeys(WRITES, UNSUPPORTED)})
     )
-    line = "and 32 more, BLOCKED was expected: the kernel failed: it hung</li>"
+    line = "and 32 more, but BLOCKED was expected: the kernel failed: it hung</li>"
     assert page.count(line) == 1
     assert page.index(line) < page.index("<h3>The attacks</h3>")
 

@@ -39,7 +39,7 @@ def test_stock_costs_14_instructions_on_every_call() -> None:
     report = price_report(price_run())
     for workload in OFF:
         p50 = row(report, workload, "p50")
-        assert (p50.delta, p50.mark) == (14, Mark.DEARER)
+        assert (p50.delta, p50.mark) == (14, Mark.REGRESSION)
     getppid = row(report, "syscall/getppid", "p50")
     assert (getppid.baseline_value, getppid.value) == (210, 224)
     assert getppid.delta_percent == pytest.approx(6.6667, abs=1e-3)
@@ -76,7 +76,7 @@ def test_equal_counts_are_marked_equal_and_cheaper_ones_improved() -> None:
         for r in report.rows
         if (r.workload, r.result_class, r.without_ticks) == ("ctx/pipe", "p50", True)
     }
-    assert marks == {"sabotage-three-bits": Mark.EQUAL, "temper": Mark.CHEAPER}
+    assert marks == {"sabotage-three-bits": Mark.EQUAL, "temper": Mark.IMPROVEMENT}
 
 
 def test_a_class_that_only_the_variant_executes_is_shown() -> None:
@@ -202,7 +202,7 @@ def test_a_third_boot_is_compared_too() -> None:
 def test_one_boot_is_not_enough_to_be_exact() -> None:
     report = price_report(price_run(boots=boots()[:3]))
     assert not report.exact
-    assert report.exact_why.startswith("stock has 1 finished boot, 2 are needed")
+    assert report.exact_why.startswith("stock has 1 finished boot, but it takes 2")
 
 
 def test_a_clock_that_counts_no_instructions_is_not_exact() -> None:
@@ -322,7 +322,7 @@ def test_counts_of_two_qemu_versions_are_not_compared() -> None:
 
 def test_nothing_measured_yet_is_refused_not_crashed() -> None:
     report = price_report(price_run(boots=[]))
-    assert report.refused["off"] == "none of its boots is finished"
+    assert report.refused["off"] == "none of its boots finished"
     assert report.rows == []
 
 
@@ -332,7 +332,7 @@ def test_compare_needs_no_check_and_says_so() -> None:
     assert report.kind == "compare"
     assert report.rows
     assert report.in_force == {}
-    assert "could be checked" in report.in_force_note
+    assert "nothing to check" in report.in_force_note
 
 
 # Damage
@@ -341,7 +341,7 @@ def test_compare_needs_no_check_and_says_so() -> None:
 def test_a_lost_part_of_a_histogram_is_noticed() -> None:
     kept = boots()
     kept[0].records = [r for r in kept[0].records if not r.get("tick")]
-    with pytest.raises(StoreError, match=r"boot 1 of off: .* its histogram holds"):
+    with pytest.raises(StoreError, match=r"boot 1 of off: .* the histogram holds"):
         price_report(price_run(boots=kept))
 
 

@@ -138,7 +138,7 @@ def test_a_price_of_what_has_no_proof_says_so() -> None:
     assert "NOT PROVEN" not in terminal(report)
     unproven = report.model_copy(update={"has_proofs": False})
     said = " ".join(terminal(unproven).split())
-    assert "kstack is NOT PROVEN: no attack on it is known here, so this says" in said
+    assert "kstack is NOT PROVEN: Temper has no attack on it, so this report" in said
 
 
 @pytest.mark.parametrize("scale", [1, 1_000, 123_456_789])
@@ -190,7 +190,7 @@ def test_a_kernels_brackets_are_no_markup() -> None:
 def test_the_reading_example_is_read_from_the_data() -> None:
     assert words.reading(price_report(price_run(("off", "temper")))) == (
         "Reading: syscall/getpid p50 temper -3 means: the median call takes "
-        "3 instructions fewer than with off, 1.5 % cheaper."
+        "3 fewer instructions than with off, 1.5 % cheaper."
     )
     equal = price_report(price_run(("stock", "sabotage-three-bits")))
     assert "takes exactly as many instructions as with stock" in words.reading(equal)
@@ -213,8 +213,8 @@ def test_the_command_can_be_pasted_after_wrapping() -> None:
         ({"off": V, "stock": B}, "is PROVEN: off is VULNERABLE, stock is BLOCKED."),
         ({"off": B, "stock": B}, "NOT PROVEN: the control off is BLOCKED, so the"),
         ({"off": U, "stock": B}, "NOT PROVEN: the control off is UNSUPPORTED"),
-        ({"off": V, "stock": V}, "NOT PROVEN: stock is VULNERABLE, the attack"),
-        ({"off": V, "stock": U}, "NOT PROVEN: stock is UNSUPPORTED, and what"),
+        ({"off": V, "stock": V}, "NOT PROVEN: stock is VULNERABLE, so the attack"),
+        ({"off": V, "stock": U}, "NOT PROVEN: stock is UNSUPPORTED, and a"),
     ],
 )
 def test_the_verdict_gives_its_reason(outcomes: dict[str, Outcome], says: str) -> None:
@@ -225,8 +225,8 @@ def test_the_verdict_gives_its_reason(outcomes: dict[str, Outcome], says: str) -
 def test_the_verdict_of_several_proofs_names_them() -> None:
     assert verdict(proof_report_of_many()) == (
         "kstack is PROVEN: off is VULNERABLE, stock is BLOCKED, by each of 6 proofs "
-        "(leak cannot apply to off). But not all is as expected: lfsr is VULNERABLE by "
-        "clock, BLOCKED was expected."
+        "(leak cannot apply to off). But some outcomes were not "
+        "expected: lfsr is VULNERABLE by clock, but BLOCKED was expected."
     )
 
 
@@ -268,13 +268,13 @@ def test_the_verdict_where_nothing_had_to_hold_says_what_was_shown() -> None:
     found = {"off": V, "stock": U, "constant": V}
     report = unheld(proof_report(found))
     assert verdict(report) == (
-        "kstack is NOT PROVEN: no variant that has to hold was attacked. As expected: "
+        "kstack is NOT PROVEN: no hardened variant was attacked. As expected: "
         "off is VULNERABLE; stock is UNSUPPORTED; constant is VULNERABLE."
     )
     report = unheld(proof_report({**found, "constant": B}, found))
     assert verdict(report) == (
-        "kstack is NOT PROVEN: no variant that has to hold was attacked. Not all is "
-        "as expected: constant is BLOCKED, VULNERABLE was expected."
+        "kstack is NOT PROVEN: no hardened variant was attacked. Some outcomes were "
+        "not expected: constant is BLOCKED, but VULNERABLE was expected."
     )
 
 
@@ -299,18 +299,18 @@ def test_an_outcome_that_nobody_expected_is_none_as_expected() -> None:
 
 def test_sabotages_that_no_proof_here_is_for_are_not_counted() -> None:
     assert verdict(proof_report(SABOTAGES)).endswith(
-        "All 5 sabotages came out as they must."
+        "All 5 sabotages came out as expected."
     )
     report = nothing_expected(proof_report(SABOTAGES), "skewed")
     assert verdict(report).endswith(
-        "All 4 sabotages that these proofs are there for came out as they must."
+        "All 4 sabotages for these proofs came out as expected."
     )
 
 
 def test_one_sabotage_is_named_and_none_is_not_told() -> None:
     report = proof_report({"off": V, "stock": B, "skewed": V})
     assert verdict(report).endswith(
-        "stock is BLOCKED. The sabotage skewed came out as it must."
+        "stock is BLOCKED. The sabotage skewed came out as expected."
     )
     report = nothing_expected(report, "skewed")
     assert verdict(report).endswith("stock is BLOCKED.")
@@ -326,7 +326,8 @@ def test_a_proof_that_ends_otherwise_is_marked() -> None:
 def test_a_sabotage_that_is_not_caught_is_told_with_the_verdict() -> None:
     report = proof_report({**SABOTAGES, "three-bits": B}, SABOTAGES)
     assert verdict(report).endswith(
-        "But not all is as expected: three-bits is BLOCKED, VULNERABLE was expected."
+        "But some outcomes were not expected: three-bits is BLOCKED, "
+        "but VULNERABLE was expected."
     )
 
 
@@ -336,7 +337,7 @@ def test_a_proof_that_was_not_in_force_says_so() -> None:
     report = report.model_copy(update={"proven": False, "in_force": {"stock": off}})
     assert verdict(report) == (
         "kstack is NOT PROVEN: stock: 1 of 3 in-force checks found it off, "
-        "it must be on (distinct positions 33, calls 512)."
+        "but it must be on (distinct positions 33, calls 512)."
     )
 
 
@@ -348,20 +349,20 @@ def test_of_many_reasons_the_first_are_told_and_the_rest_counted() -> None:
     assert attack_lines(report, name)[0] == "off is VULNERABLE: one; two; three"
     found.reasons[:] += ["four", "five"]
     assert attack_lines(report, name)[0] == (
-        "off is VULNERABLE: one; two; three; and 2 more, in the JSON"
+        "off is VULNERABLE: one; two; three; and 2 more in the JSON"
     )
 
 
 def test_of_many_proofs_those_that_ended_alike_are_told_together() -> None:
     said = verdict(failed_writes())
     assert said == (
-        "kstack is NOT PROVEN: stock is VULNERABLE by user-pte, the attack landed; "
+        "kstack is NOT PROVEN: stock is VULNERABLE by user-pte, so the attack landed; "
         "stock is UNSUPPORTED by vmalloc-pte, vmalloc-pmd, vmalloc-pud and 22 more, "
-        "and what could not run proves nothing."
+        "and a proof that could not run proves nothing."
     )
     assert verdict(proof_report_of_writes()) == (
         "kstack is PROVEN: off is VULNERABLE, stock is BLOCKED, by each of 35 proofs. "
-        "All 2 sabotages came out as they must."
+        "All 2 sabotages came out as expected."
     )
 
 
@@ -380,11 +381,11 @@ def test_reasons_that_differ_are_not_told_as_one() -> None:
     report.evidence["stock"]["fork-pgd"].reasons[:] = ["it cannot run"]
     lines = attacks.unexpected_lines(report)
     assert [line.partition(":")[0] for line in lines] == [
-        "stock is VULNERABLE by user-pte, BLOCKED was expected",
+        "stock is VULNERABLE by user-pte, but BLOCKED was expected",
         "stock is UNSUPPORTED by vmalloc-pte, vmalloc-pmd, vmalloc-pud and 21 more, "
-        "BLOCKED was expected",
-        "stock is UNSUPPORTED by fork-pgd, BLOCKED was expected",
-        "pgd-unkeyed is BLOCKED by init-pgd, VULNERABLE was expected",
+        "but BLOCKED was expected",
+        "stock is UNSUPPORTED by fork-pgd, but BLOCKED was expected",
+        "pgd-unkeyed is BLOCKED by init-pgd, but VULNERABLE was expected",
     ]
     assert lines[2].endswith(": it cannot run")
 

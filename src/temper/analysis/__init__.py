@@ -1,4 +1,4 @@
-"""What decides: from the stored boots of a run to prices, proofs and refusals.
+"""What decides: turns the stored boots of a run into prices, proofs and refusals.
 
-It reads what travels (``temper.record``) and draws nothing.
+It reads plans and boots (``temper.record``) and draws nothing.
 """

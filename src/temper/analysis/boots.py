@@ -1,4 +1,4 @@
-"""The records of one stored boot, sorted by what they say."""
+"""The records of one stored boot, sorted by type."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -20,28 +20,28 @@ from temper.stats.exact import merge
 
 @dataclass
 class BootResults:
-    """What one boot that ended well brought back, by workload."""
+    """The results of one successful boot, by workload."""
 
     facts: BootFacts
     workloads: dict[str, Workload] = field(default_factory=dict)
     quiet: dict[str, dict[int, int]] = field(default_factory=dict)
-    """workload -> histogram of the samples no timer tick fell into."""
+    """workload -> histogram of the samples that no timer tick hit."""
     ticked: dict[str, dict[int, int]] = field(default_factory=dict)
-    """workload -> histogram of the others."""
+    """workload -> histogram of the other samples."""
     classes: dict[str, dict[str, int]] = field(default_factory=dict)
     """workload -> instructions by class over its marked region."""
     checks: list[InForce] = field(default_factory=list)
     failures: list[Exit] = field(default_factory=list)
-    """Programs of the job that did not end with status 0."""
+    """Programs of the job that ended with a status other than 0."""
 
     @property
     def name(self) -> str:
-        """Name the boot for people, who count from 1."""
+        """Name the boot for people; they count from 1."""
         return f"boot {self.facts.repeat + 1} of {self.facts.variant}"
 
 
 def boot_results(boot: StoredBoot) -> BootResults:
-    """Sort a boot's records; raise StoreError where they do not add up."""
+    """Sort a boot's records; raise StoreError if they contradict each other."""
     results = BootResults(boot.facts)
     parts: dict[tuple[str, bool], list[dict[int, int]]] = defaultdict(list)
     regions: dict[int, dict[str, int]] = {}
@@ -68,7 +68,7 @@ def boot_results(boot: StoredBoot) -> BootResults:
 
 
 def results_by_variant(run: StoredRun) -> dict[str, list[BootResults]]:
-    """Return the boots that ended well, by variant, the baseline first if it is in."""
+    """Return variant -> its successful boots; the baseline, if any, comes first."""
     names = sorted(run.plan.variants, key=lambda name: name != run.plan.baseline)
     found: dict[str, list[BootResults]] = {name: [] for name in names}
     for boot in sorted(run.boots, key=lambda boot: boot.facts.repeat):
@@ -94,6 +94,6 @@ def _check_complete(results: BootResults, workload: str) -> None:
     if held != said:
         raise StoreError(
             f"{results.name}: {workload}: {said} samples were taken, "
-            f"its histogram holds {held}",
+            f"but the histogram holds {held}",
             "its raw file is damaged; run the boot again",
         )

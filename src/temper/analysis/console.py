@@ -1,7 +1,7 @@
-"""What a kernel says on its console that spoils a measurement or a proof.
+"""Console messages that invalidate a measurement or a proof.
 
-A kernel that warned, oopsed or hung somewhere is not the kernel that was to be
-measured: its locks may be off, its memory broken, a CPU gone.
+A kernel that warned, oopsed or hung is not the kernel that we meant to measure: its
+locking may be broken, its memory corrupt, a CPU gone.
 """
 
 import re
@@ -11,10 +11,10 @@ from temper.record.boot import StoredBoot
 from temper.record.plan import RunPlan
 
 _COMPLAINTS = (
-    # WARN() and lockdep begin a line with it; that a mitigation is missing, and the
-    # like, is said further on: "Spectre V2 : WARNING: Unprivileged eBPF is enabled".
+    # WARN() and lockdep begin a line with it. Mere notices have it further on, such
+    # as "Spectre V2 : WARNING: Unprivileged eBPF is enabled".
     r"^WARNING: ",
-    # Sanitisers, bad pages, sleeping while atomic, lockups: all are BUGs.
+    # Sanitisers, bad pages, sleeping while atomic and lockups all report a BUG.
     r"(?:^|: )BUG\b|kernel BUG at ",
     r"\bOops\b",
     r"^Unable to handle kernel ",
@@ -30,17 +30,17 @@ _COMPLAINTS = (
     r"page allocation failure",
     r"VM_FAULT_OOM leaked",
 )
-# Of printk: the time, and who calls where that is configured.
+# What printk puts before a line: the time and, if configured, the caller.
 _PREFIX = re.compile(r"^(?:\[ *[\d.]+\])?(?:\[ *[TC]\d+\])? ?")
 
 
 def complaints(
     console: str, expected: Iterable[str] = (), own: Iterable[str] = ()
 ) -> list[str]:
-    """Return the lines that tell of something wrong, in order, without their time.
+    """Return the lines that report something wrong, in order, without timestamps.
 
-    ``expected``: regular expressions of complaints that are no surprise, such as the
-    fault of an attack. ``own``: of lines that are complaints of the feature's own.
+    ``expected``: regular expressions of complaints to ignore, such as the fault that
+    an attack causes. ``own``: those of lines by which the feature's own code complains.
     """
     wrong = re.compile("|".join((*_COMPLAINTS, *own)))
     fine = [re.compile(each) for each in expected]
@@ -53,14 +53,14 @@ def complaints(
 
 
 def boot_complaints(plan: RunPlan, boot: StoredBoot) -> list[str]:
-    """Return what a boot's kernel complained of that its plan does not expect."""
+    """Return the complaints of a boot's kernel that its plan does not expect."""
     variant = plan.variants[boot.facts.variant]
     expected = (*plan.expected_complaints, *variant.expected_complaints)
     return complaints(boot.console, expected, plan.complaints)
 
 
 def told(lines: list[str]) -> str:
-    """Put complaints into a sentence's end; the first few say most."""
+    """Join the first few complaints for the end of a sentence."""
     few = "; ".join(lines[:_FEW])
     more = len(lines) - _FEW
     return f"{few} (and {more} more)" if more > 0 else few

@@ -1,4 +1,4 @@
-"""What carrying out a plan takes: kernels to build, boots, and how long."""
+"""What a plan takes: kernels to build, boots, and time."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from temper.record.plan import KernelPlan, RunPlan
 
 @dataclass(frozen=True)
 class Estimate:
-    """What there is to do."""
+    """The work that a plan takes."""
 
     kernels: dict[str, tuple[KernelPlan, tuple[str, ...], bool]]
-    """key -> the kernel, the variants that boot it, whether it has to be built."""
+    """key -> the kernel, the variants that boot it, whether it must be built."""
     boots: int
     at_once: int
-    """So many boots run side by side."""
+    """How many boots run at the same time."""
     build_seconds: float | None
-    """For all kernels that have to be built; None: none was ever built here."""
+    """For all kernels that must be built; None: no kernel was ever built here."""
     boot_seconds: float | None
-    """For all boots; None: nothing like them was ever booted here."""
+    """For all boots; None: no such boot ever ran here."""
 
     @property
     def missing(self) -> int:
-        """How many kernels have to be built."""
+        """How many kernels must be built."""
         return sum(build for _, _, build in self.kernels.values())
 
 
@@ -35,9 +35,9 @@ def estimate(
     seconds_a_boot: float | None,
     at_once: int,
 ) -> Estimate:
-    """Say what there is to do for ``plan``, where the kernels ``built`` are there.
+    """Estimate what ``plan`` takes if the kernels ``built`` exist already.
 
-    ``seconds_a_build`` and ``seconds_a_boot``: how long one takes, where known.
+    ``seconds_a_build`` and ``seconds_a_boot``: how long one takes, if known.
     """
     kernels: dict[str, tuple[KernelPlan, tuple[str, ...], bool]] = {}
     for name, variant in plan.variants.items():
@@ -57,7 +57,7 @@ def estimate(
 
 
 def seconds_a_boot(plan: RunPlan, runs: Iterable[StoredRun]) -> float | None:
-    """Return how long boots with the job of ``plan`` took; None if there were none."""
+    """Return how long a boot with the job of ``plan`` took; None if there was none."""
     for run in runs:
         if run.plan.work.job == plan.work.job and run.boots:
             return median(boot.facts.wall_seconds for boot in run.boots)

@@ -1,4 +1,4 @@
-"""Whether counts may be called exact: the same boot twice gives the same."""
+"""Whether counts are exact: two boots of a variant must give the same counts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,7 +27,7 @@ def _objection(variant: str, results: Sequence[BootResults]) -> str:
     if len(results) < ENOUGH_BOOTS:
         return (
             f"{variant} has {len(results)} finished boot, "
-            f"{ENOUGH_BOOTS} are needed to see whether its counts repeat"
+            f"but it takes {ENOUGH_BOOTS} to see whether its counts repeat"
         )
     first = results[0]
     for other in results[1:]:
@@ -45,7 +45,7 @@ def _difference(one: BootResults, other: BootResults) -> str:
             return f"the {what} differs"
     for workload in one.workloads | other.workloads:
         if not (workload in one.workloads and workload in other.workloads):
-            return f"{workload}: it was not measured in both, a difference"
+            return f"the workloads differ ({workload})"
         if _histograms(one, workload) != _histograms(other, workload):
             return f"{workload}: the histograms differ"
         if _sequence(one, workload) != _sequence(other, workload):
@@ -56,7 +56,7 @@ def _difference(one: BootResults, other: BootResults) -> str:
 
 
 def _conditions(boot: BootResults) -> dict[str, str]:
-    """Return what two boots must have in common, by its name in a sentence."""
+    """Return name in a sentence -> what two boots must have in common."""
     machine = boot.facts.machine
     return {
         "kernel": boot.facts.kernel.key,

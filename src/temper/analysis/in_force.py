@@ -1,4 +1,4 @@
-"""Whether the mitigation was really on, or really off, while it was measured."""
+"""Whether the mitigation really was on, or off, during the measurement."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def summarise_checks(expected: bool, checks: Sequence[InForce]) -> InForceSummar
 
 
 def objection(summary: InForceSummary) -> str:
-    """Say why the checks forbid to print a price; empty when they do not."""
+    """Say why the checks forbid a price; empty if they allow it."""
     if not summary.checks:
         return "no in-force check was made"
     if summary.agreed == summary.checks:
@@ -27,7 +27,7 @@ def objection(summary: InForceSummary) -> str:
     wrong = summary.checks - summary.agreed
     return (
         f"{wrong} of {summary.checks} in-force checks found it "
-        f"{on_off(not summary.expected)}, it must be {on_off(summary.expected)} "
+        f"{on_off(not summary.expected)}, but it must be {on_off(summary.expected)} "
         f"({summary.how})"
     )
 
@@ -38,7 +38,7 @@ def on_off(on: bool) -> str:
 
 
 def _evidence(checks: Sequence[InForce]) -> str:
-    """Put what the checks saw into words, as ``calls 512, positions 1 to 33``."""
+    """Put what the checks saw into words, e.g. ``calls 512, positions 1 to 33``."""
     names = dict.fromkeys(name for check in checks for name in check.evidence)
     parts = []
     for name in names:

@@ -1,7 +1,7 @@
-"""The reports as data: what ``--json`` prints and every other view draws.
+"""The reports as data: ``--json`` prints them, and every other view draws them.
 
 The schemas are versioned (``schema_version``) and documented in docs/json.md.
-Adding a field keeps the version; changing or removing one raises it.
+Adding a field keeps the version; changing or removing a field raises it.
 """
 
 from typing import Literal
@@ -20,7 +20,7 @@ _MOST_READ = 12
 
 
 class VariantInfo(_Report):
-    """How one variant was run, for the configuration block of a report."""
+    """How one variant was run, for the configuration section of a report."""
 
     title: str
     cmdline: str
@@ -37,7 +37,7 @@ class PriceRow(_Report):
     """One result class of one workload under one variant.
 
     ``value``, ``baseline_value`` and ``delta`` are in ``unit`` per operation;
-    ``delta`` is value minus baseline_value, so more than 0 means dearer.
+    ``delta`` is value minus baseline_value, so above 0 means more expensive.
     """
 
     workload: str
@@ -48,14 +48,14 @@ class PriceRow(_Report):
     baseline_value: float
     delta: float
     delta_percent: float | None
-    """None where the baseline is 0."""
+    """None if the baseline is 0."""
     mark: Mark
     without_ticks: bool
     """True: samples hit by a timer tick are left out."""
 
 
 class TickCount(_Report):
-    """How many samples of a workload a timer tick fell into."""
+    """How many samples of a workload a timer tick hit."""
 
     workload: str
     variant: str
@@ -76,34 +76,34 @@ class ClassRow(_Report):
 
     @property
     def delta(self) -> float:
-        """How many more than the baseline's, per operation."""
-        # Both are floats of exact fractions; what is left past 9 digits is rounding.
+        """How many more than with the baseline, per operation."""
+        # Both are floats of exact fractions; digits after the ninth are rounding.
         return round(self.per_operation - self.baseline_per_operation, 9)
 
 
 class SwitchRow(_Report):
-    """Costly register writes of one workload under one variant, per operation."""
+    """Expensive register writes of one workload under one variant, per operation."""
 
     workload: str
     variant: str
     baseline_per_operation: float
-    """Instructions of the class that the baseline has: other registers."""
+    """The baseline's instructions of that class, which write other registers."""
     delta: float
-    """How many more the variant has: the writes that are meant."""
+    """How many more the variant has: the feature's own writes."""
     cycles: tuple[float, float]
-    """By the stated model: the least and the most that ``delta`` adds."""
+    """The least and the most that ``delta`` adds, by the stated model."""
 
 
 class Switches(_Report):
-    """How often a costly register is written, and a model of what that takes."""
+    """How often an expensive register is written, and a model of what that costs."""
 
     title: str
     counted_as: str
-    """The class of instructions that such writes are in."""
+    """The class of instructions that contains these writes."""
     cycles: tuple[float, float]
-    """Least and most cycles of one on hardware: stated, not measured."""
+    """The least and the most cycles of one on hardware: stated, not measured."""
     source: str
-    """Where ``cycles`` is from."""
+    """Where ``cycles`` comes from."""
     rows: list[SwitchRow]
 
 
@@ -114,11 +114,11 @@ class Distribution(_Report):
     variant: str
     unit: str
     operations: int
-    """Operations in a sample; divide a bin's value by it."""
+    """Operations per sample; divide a bin's value by it."""
     bins: list[tuple[int, int]]
-    """[value of a sample, samples], without those a timer tick fell into."""
+    """[value of a sample, samples], without those that a timer tick hit."""
     tick_bins: list[tuple[int, int]]
-    """The same for those a timer tick fell into."""
+    """The same for the samples that a timer tick hit."""
 
 
 class InForceSummary(_Report):
@@ -129,13 +129,13 @@ class InForceSummary(_Report):
     """None: nothing was checked."""
     checks: int
     agreed: int
-    """Checks that found what was expected; less than ``checks``: no price."""
+    """Checks that found what was expected; fewer than ``checks``: no price."""
     how: str
-    """In words, what was looked at."""
+    """What the checks looked at, in words."""
 
 
 class PriceReport(_Report):
-    """What a feature costs: the answer of ``temper price`` and ``compare``."""
+    """What a feature costs: the result of ``temper price`` and ``compare``."""
 
     schema_version: Literal[2] = 2
     kind: Literal["price", "compare"]
@@ -147,25 +147,25 @@ class PriceReport(_Report):
     baseline: str
     exact: bool
     exact_why: str
-    """How it was found that counts repeat, or where they did not."""
+    """What shows that the counts repeat, or where they did not."""
     unit: str
     rows: list[PriceRow]
     ticks: list[TickCount]
     classes: list[ClassRow]
     switches: Switches | None = None
-    """None: the feature states none, or nothing was counted."""
+    """None: the feature states none, or no classes were counted."""
     overhead: dict[str, int]
-    """workload -> what timing a sample costs itself, included in its values."""
+    """workload -> what timing a sample costs; its values include that."""
     operations: dict[str, int]
     calls: dict[str, int]
     """workload -> samples taken in each boot, after the warm-up."""
     in_force: dict[str, InForceSummary]
     has_proofs: bool = True
-    """False: no attack on the feature is known, so nothing shows that it holds."""
+    """False: Temper has no attack on the feature, so nothing shows that it holds."""
     in_force_note: str = ""
     """Why a run has no in-force check (compare: no feature is named)."""
     refused: dict[str, str] = Field(default_factory=dict)
-    """variant -> why it has no price; it has no rows, ticks or classes then."""
+    """variant -> why it has no price, and so no rows, ticks or classes."""
     distributions: list[Distribution]
     variants: dict[str, VariantInfo]
     command: str
@@ -178,15 +178,15 @@ class ProofEvidence(_Report):
     expected: Outcome | None
     """None: any outcome will do."""
     reasons: list[str]
-    """Sentences: why the outcome is what it is."""
+    """Sentences that say why the proof ended like that."""
     figures: dict[str, float]
     """The measures behind the reasons, by name; docs/json.md explains each."""
     clock: str
-    """What clock the guest had: it decides what entropy there is."""
+    """The guest's clock: it decides how much entropy there is."""
     bins: list[tuple[int, int]] = Field(default_factory=list)
     """[bytes below the highest position seen, calls], for the plot."""
     pairs: list[tuple[int, int, int]] = Field(default_factory=list)
-    """[bytes below in one call, in the next call, times], for the plot."""
+    """[bytes below in one call, in the next call, occurrences], for the plot."""
 
     @property
     def surprising(self) -> bool:
@@ -195,7 +195,7 @@ class ProofEvidence(_Report):
 
 
 class ProofReport(_Report):
-    """Whether a feature holds: the answer of ``temper prove``."""
+    """Whether a feature holds: the result of ``temper prove``."""
 
     schema_version: Literal[2] = 2
     kind: Literal["prove"] = "prove"
@@ -208,13 +208,13 @@ class ProofReport(_Report):
     outcomes: dict[str, Outcome]
     """variant -> worst outcome of all its proofs."""
     hardened: list[str]
-    """The variants that every proof of this run must find BLOCKED; maybe none."""
+    """The variants that every proof of this run must find BLOCKED; may be empty."""
     proven: bool
     """Control VULNERABLE and hardened variants BLOCKED, by every proof of this run."""
     sabotages: list[str] = Field(default_factory=list)
-    """The outcomes that are of sabotaged variants, by name."""
+    """The variants in ``outcomes`` that are sabotages."""
     as_expected: bool
-    """Every proof of every variant, sabotages too, came out as expected."""
+    """Every proof of every variant, sabotages included, came out as expected."""
     evidence: dict[str, dict[str, ProofEvidence]]
     """variant -> proof -> what was found."""
     in_force: dict[str, InForceSummary]
@@ -222,12 +222,12 @@ class ProofReport(_Report):
     proofs: dict[str, str]
     """proof -> its title."""
     variants_left_out: list[str] = Field(default_factory=list)
-    """Variants of the feature that were not asked for."""
+    """Variants of the feature that the user did not ask for."""
     proofs_left_out: list[str] = Field(default_factory=list)
-    """Proofs of the feature, for this architecture, that were not asked for."""
+    """The feature's proofs for this architecture that the user did not ask for."""
     command: str
 
     @property
     def summarised(self) -> bool:
-        """Whether there are more proofs than people read the reasons of."""
+        """Whether there are too many proofs to print the reasons of each."""
         return len(self.proofs) > _MOST_READ

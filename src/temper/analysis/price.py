@@ -1,7 +1,7 @@
 """What a feature costs, from the boots of a run.
 
-A price is printed only where the mitigation was in force in every boot it comes
-from; what cannot be priced is refused, with the reason.
+A variant has a price only if its in-force checks passed in every boot; otherwise the
+price is refused, with the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,15 +28,15 @@ from temper.stats.exact import Exact, merge
 def price_report(run: StoredRun) -> PriceReport:
     """Price every variant of a run relative to its baseline.
 
-    Raises StoreError where what was stored contradicts itself, InputError where the
-    costly register write that the feature states is counted as no class.
+    Raises StoreError if the stored records contradict each other, InputError if the
+    feature states an expensive register write of a class that was not counted.
     """
     plan, boots = run.plan, results_by_variant(run)
     in_force = in_force_summaries(plan, boots)
     refused = refusals(run, boots, in_force)
     priced = {name: kept for name, kept in boots.items() if name not in refused}
     exact, why = exactness(priced) if len(priced) > 1 else (False, "no price")
-    # Boots that are identical count once; where they are not, all of them do.
+    # Identical boots count once; if they differ, all of them count.
     used = {name: kept[:1] if exact else kept for name, kept in priced.items()}
     measured = {name: _Measured(kept) for name, kept in used.items()}
     base = measured.get(plan.baseline, _Measured([]))
@@ -69,11 +69,11 @@ def price_report(run: StoredRun) -> PriceReport:
     )
 
 
-_NOT_CHECKED = "no feature is named, so nothing could be checked to be in force"
+_NOT_CHECKED = "no feature is named, so there was nothing to check"
 
 
 class _Measured:
-    """What the boots of one variant say together, by workload."""
+    """The boots of one variant taken together, by workload."""
 
     def __init__(self, boots: Sequence[BootResults]) -> None:
         self._boots = boots
@@ -82,7 +82,7 @@ class _Measured:
 
     @property
     def unit(self) -> str:
-        """Unit of all values; a job has one clock, so all workloads share it."""
+        """The unit of all values; a job has one clock, so all workloads share it."""
         return next((w.unit for w in self._first.values()), "instructions")
 
     def operations(self, workload: str) -> int:
@@ -101,7 +101,7 @@ class _Measured:
         return merge(boot.ticked[workload] for boot in self._boots)
 
     def sample(self, workload: str, without_ticks: bool) -> Sample:
-        """Return what was measured, with or without what timer ticks fell into."""
+        """Return what was measured, with or without the samples that ticks hit."""
         boots = [
             boot.quiet[workload]
             if without_ticks

@@ -1,4 +1,4 @@
-"""Whether a feature holds, from the boots of a run and the judges."""
+"""Whether a feature holds: the judges' verdicts on the boots of a run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,10 +20,10 @@ from temper.stats.judges import Arrays, judge_named
 def proof_report(run: StoredRun) -> ProofReport:
     """Judge every variant of a run by all proofs of its plan.
 
-    A feature is proven if every proof finds the control VULNERABLE (where it can
-    apply to it) and the hardened variants BLOCKED, and the mitigation was on and off
-    as it had to be in all variants. All that decides is in the plan, so a run is
-    judged the same however the feature changes later.
+    A feature is proven if every proof that applies to the control finds it VULNERABLE,
+    every proof finds the hardened variants BLOCKED, and the mitigation was on or off
+    as expected in all variants. The plan has all that the verdict depends on, so the
+    verdict on a run stays the same when the feature changes later.
     """
     plan = run.plan
     evidence = {
@@ -66,7 +66,7 @@ _AllEvidence = Mapping[str, Mapping[str, ProofEvidence]]
 
 
 def _proven(plan: RunPlan, evidence: _AllEvidence) -> bool:
-    """Return whether something has to hold, and held against what does land."""
+    """Whether the hardened variants held against attacks that do land."""
     lands = any(
         found.outcome is Outcome.VULNERABLE
         for found in evidence.get(plan.control, {}).values()
@@ -112,7 +112,7 @@ def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
     attack = _records(boot, proof.line)
     verdict = judge_named(proof.judge)(
         _arrays(attack, "samples"),
-        # What the kernel defines holds for all its programs; each may say it.
+        # The kernel's definitions hold for all programs; any of them may report one.
         {**_arrays(boot.records, "definition"), **_arrays(attack, "definition")},
         **proof.params,
     )
@@ -139,7 +139,7 @@ def _cannot_judge(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str
 
 
 def _records(boot: StoredBoot, line: str) -> list[dict[str, Any]]:
-    """Return what a program, run by ``line``, brought back, its exit and all."""
+    """Return all records of the program that ``line`` runs, including its exit."""
     found: list[dict[str, Any]] = []
     running = ""
     for record in boot.records:

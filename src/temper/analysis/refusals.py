@@ -13,7 +13,7 @@ from temper.record.plan import RunPlan
 def in_force_summaries(
     plan: RunPlan, boots: Mapping[str, Sequence[BootResults]]
 ) -> dict[str, InForceSummary]:
-    """Sum up the checks of each variant that has any, against what the plan expects."""
+    """Compare each variant's checks with the plan, where it plans any."""
     return {
         variant: summarise_checks(
             expected, [check for boot in kept for check in boot.checks]
@@ -28,7 +28,7 @@ def refusals(
     boots: Mapping[str, Sequence[BootResults]],
     in_force: Mapping[str, InForceSummary],
 ) -> dict[str, str]:
-    """Return variant -> why it has no price; a bad baseline spoils them all."""
+    """Return variant -> why it has no price; without a baseline, none has one."""
     baseline = run.plan.baseline
     reasons = {variant: _failed_boot(run, variant) for variant in boots}
     for variant, kept in boots.items():
@@ -59,7 +59,7 @@ def _failed_boot(run: StoredRun, variant: str) -> str:
 
 def _incomplete(boots: Sequence[BootResults], baseline: Sequence[BootResults]) -> str:
     if not boots:
-        return "none of its boots is finished"
+        return "none of its boots finished"
     for boot in boots:
         for program in boot.failures:
             return (
@@ -73,7 +73,7 @@ def _incomplete(boots: Sequence[BootResults], baseline: Sequence[BootResults]) -
 
 
 def _not_in_force(boots: Sequence[BootResults], summary: InForceSummary | None) -> str:
-    """Object to checks that fail, or are missing from any one boot."""
+    """Object to checks that failed, and to any boot without one."""
     if summary is None:
         return ""
     for boot in boots:
@@ -85,10 +85,10 @@ def _not_in_force(boots: Sequence[BootResults], summary: InForceSummary | None) 
 def _not_comparable(
     boots: Sequence[BootResults], baseline: Sequence[BootResults]
 ) -> str:
-    """Instruction counts depend on the CPU that a QEMU version offers."""
+    """Object to different machines: counts depend on the CPU that a QEMU offers."""
     if not baseline:
         return ""
     ours, theirs = boots[0].facts.machine.version, baseline[0].facts.machine.version
     if ours == theirs:
         return ""
-    return f"it ran on {ours}, the baseline on {theirs}: counts do not compare"
+    return f"it ran on {ours}, the baseline on {theirs}: counts are not comparable"

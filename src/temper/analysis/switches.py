@@ -1,4 +1,4 @@
-"""Register writes that count as one instruction and take hardware longer."""
+"""Register writes that count as one instruction but cost more on hardware."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ from temper.record.plan import Switch
 
 
 def switches(classes: Sequence[ClassRow], switch: Switch) -> Switches:
-    """Return how often ``switch`` occurs, and what that takes by its model.
+    """Return how often ``switch`` occurs, and what that costs by its model.
 
-    Raises InputError where its class is none of those that were counted.
+    Raises InputError if its class was not counted.
     """
     ours = [row for row in classes if row.instruction_class == switch.counted_as]
     if not ours:
@@ -29,7 +29,7 @@ def switches(classes: Sequence[ClassRow], switch: Switch) -> Switches:
 
 
 def _row(counted: ClassRow, cycles: tuple[float, float]) -> SwitchRow:
-    # Fewer switches save more the longer one takes: the bounds change places.
+    # If there are fewer switches than before, the bounds change places.
     least, most = sorted(round(counted.delta * each, 6) for each in cycles)
     return SwitchRow(
         workload=counted.workload,

@@ -5,7 +5,7 @@ from temper.record.boot import StoredRun
 
 
 def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
-    """Return how each variant of a run was run, by its first boot."""
+    """Return variant -> how it was run, according to its first boot."""
     infos = {}
     for variant in dict.fromkeys([run.plan.baseline, *run.plan.variants]):
         facts = [b.facts for b in run.boots if b.facts.variant == variant]

@@ -1,1 +1,1 @@
-"""Results for people and programs: terminal, Markdown, HTML, JSON."""
+"""Reports for people and programs: terminal, Markdown, HTML, JSON."""

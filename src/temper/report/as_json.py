@@ -1,4 +1,4 @@
-"""Reports for programs: JSON, and the schemas that describe it."""
+"""Reports for other programs: JSON, and the schemas that describe it."""
 
 import json
 
@@ -12,7 +12,7 @@ SCHEMAS: dict[str, type[PriceReport | ProofReport]] = {
 
 
 def to_json(report: PriceReport | ProofReport) -> str:
-    """Return a report as indented JSON; keys stand in the order of the model."""
+    """Return a report as indented JSON, with keys in the model's order."""
     return report.model_dump_json(by_alias=True, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What the attacks of a proof found, in sentences; of very many only what matters."""
+"""What a run's attacks found, in sentences; of many attacks, only what matters."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ _MOST_NAMES, _FIRST_NAMES = 6, 3
 
 @dataclass(frozen=True)
 class Surprise:
-    """What proofs found alike on a variant, and was not expected of them."""
+    """An unexpected outcome that one or more proofs found on a variant."""
 
     variant: str
     outcome: Outcome
     expected: Outcome | None
     by: str
-    """The proofs as `` by a, b``; empty where the report has but one."""
+    """The proofs as `` by a, b``; empty if the report has only one."""
     reasons: tuple[str, ...]
 
     @property
@@ -29,13 +29,13 @@ class Surprise:
     @property
     def sentence(self) -> str:
         """Say how the proofs ended, and how they should have."""
-        return f"{self.state}, {self.expected} was expected"
+        return f"{self.state}, but {self.expected} was expected"
 
 
 def surprises(report: ProofReport, *, by_reason: bool = False) -> list[Surprise]:
-    """Return what was not expected; proofs that found the same are together.
+    """Return unexpected outcomes; proofs with the same outcome share an entry.
 
-    ``by_reason``: proofs are together only if their reasons are the same as well.
+    ``by_reason``: they share an entry only if their reasons are the same as well.
     """
     alike: dict[tuple[str, Outcome, Outcome | None, tuple[str, ...]], list[str]] = {}
     for variant, proof, found in all_evidence(report):
@@ -50,7 +50,7 @@ def surprises(report: ProofReport, *, by_reason: bool = False) -> list[Surprise]
 
 
 def all_evidence(report: ProofReport) -> list[tuple[str, str, ProofEvidence]]:
-    """Return variant, proof, what was found: in the order of the report."""
+    """Return (variant, proof, evidence), in the order of the report."""
     return [
         (variant, proof, found)
         for variant, proofs in report.evidence.items()
@@ -59,7 +59,7 @@ def all_evidence(report: ProofReport) -> list[tuple[str, str, ProofEvidence]]:
 
 
 def some(names: Collection[str]) -> str:
-    """List names; of very many the first, and how many more there are."""
+    """List names; if there are many, the first few and how many more."""
     if len(names) <= _MOST_NAMES:
         return ", ".join(names)
     first = ", ".join(list(names)[:_FIRST_NAMES])
@@ -71,7 +71,7 @@ def _by(report: ProofReport, proofs: Sequence[str]) -> str:
 
 
 def unexpected_lines(report: ProofReport) -> list[str]:
-    """Say what was not expected, and why; what has one reason together."""
+    """Say what was not expected, and why; proofs with the same reasons share a line."""
     return [
         f"{found.sentence}: {_why(found.reasons)}"
         for found in surprises(report, by_reason=True)
@@ -79,7 +79,7 @@ def unexpected_lines(report: ProofReport) -> list[str]:
 
 
 def attack_lines(report: ProofReport, proof: str) -> list[str]:
-    """Say of each variant how a proof ended on it, and why."""
+    """Say how a proof ended on each variant, and why."""
     return [
         f"{variant} is {found.outcome}: {_why(found.reasons)}"
         for variant, name, found in all_evidence(report)
@@ -88,13 +88,13 @@ def attack_lines(report: ProofReport, proof: str) -> list[str]:
 
 
 def clock_lines(report: ProofReport) -> list[str]:
-    """Say what clock the attacked kernels had, one line a clock."""
+    """Say what clock the attacked kernels had, one line per clock."""
     clocks = dict.fromkeys(found.clock for *_, found in all_evidence(report))
     return [f"Clock of the guest: {clock}." for clock in clocks]
 
 
 def _why(reasons: Sequence[str]) -> str:
-    """Join the first reasons; one would do, and nobody reads twenty."""
+    """Join the first few reasons; the JSON has them all."""
     more = len(reasons) - _MOST_REASONS
     said = "; ".join(reasons[:_MOST_REASONS]).rstrip(".")
-    return f"{said}; and {more} more, in the JSON" if more > 0 else said
+    return f"{said}; and {more} more in the JSON" if more > 0 else said

@@ -1,4 +1,4 @@
-"""How the variants were run, for the configuration part of a report."""
+"""How the variants were run: the configuration section of a report."""
 
 from collections.abc import Iterable, Mapping
 
@@ -39,7 +39,7 @@ def _variant_lines(variants: Mapping[str, VariantInfo]) -> list[str]:
 
 
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
-    """Return the settings that all variants have in common, by label."""
+    """Return label -> value of the settings that all variants have in common."""
     return {
         label: values[0]
         for label, values in _settings(variants).items()
@@ -50,7 +50,7 @@ def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
 def _own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, str]]:
     """Return the settings that differ: variant -> label -> value.
 
-    Every variant has an entry, and every entry the same labels.
+    Every variant has an entry, and all entries have the same labels.
     """
     differing = {
         label: values

@@ -1,7 +1,8 @@
-"""A report as a tree of blocks: made once, written by each writer.
+"""A report as a tree of blocks, made once and written by each writer.
 
 A new section of a report is one function that returns a block. The writers
-(``terminal``, ``markdown``, ``html``) know blocks, and nothing of prices or proofs.
+(``terminal``, ``markdown``, ``html``) know about blocks, but not about prices or
+proofs.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,19 +11,19 @@ from enum import Enum, auto
 
 
 class Tone(Enum):
-    """What a text means for whoever reads the report; a writer may colour it."""
+    """What a text means to whoever reads the report; a writer may colour it."""
 
     PLAIN = auto()
     GOOD = auto()
     BAD = auto()
     DOUBT = auto()
     NOTE = auto()
-    """What a table holds, and the like: less loud than the rest."""
+    """Says what a table holds, for example; less prominent than the rest."""
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Some sentences."""
+    """One or more sentences."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -30,14 +31,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list without an order."""
+    """An unordered list."""
 
     lines: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command line that can be pasted."""
+    """A command line to copy and paste."""
 
     line: str
 
@@ -47,13 +48,13 @@ class Cell:
     """A cell of a table."""
 
     parts: tuple[str, ...]
-    """Texts that stand under their like in the column; most cells have one."""
+    """Texts that line up with the same part of other cells; usually there is one."""
     tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table; without cells it heads the lines that follow."""
+    """A row of a table; a row without cells is a heading for the rows below it."""
 
     label: str
     cells: tuple[Cell, ...] = ()
@@ -64,10 +65,10 @@ class Table:
     """Labels on the left, and columns of cells."""
 
     columns: tuple[str, ...]
-    """Headings of the cells; labels have none."""
+    """Headings of the cells; the labels have no heading."""
     rows: tuple[Row, ...]
     repeated: int = 0
-    """So many first columns stand in each part of a table that is too wide."""
+    """How many leading columns to repeat in each part if the table is split."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,12 @@ class Plot:
 
     caption: str
     draw: Callable[[str], str]
-    """Makes the SVG; it is given a name that no other plot of the page has."""
+    """Returns the SVG; its argument is a name that is unique in the page."""
 
 
 @dataclass(frozen=True)
 class Plots:
-    """Drawings that belong side by side."""
+    """Drawings to put side by side."""
 
     plots: Sequence[Plot]
 
@@ -104,28 +105,28 @@ class Fold:
 
 @dataclass(frozen=True)
 class Folds:
-    """What a page folds; in text only the summaries stand, as bullets."""
+    """Folded blocks on a page; text has only the summaries, as bullets."""
 
     folds: Sequence[Fold]
 
 
 @dataclass(frozen=True)
 class PageOnly:
-    """Blocks that nobody reads as text."""
+    """Blocks that only HTML shows."""
 
     blocks: Sequence["Block"]
 
 
 @dataclass(frozen=True)
 class FinePrint:
-    """Blocks for mail and pages: on a terminal they would bury the rest."""
+    """Blocks for mail and pages; on a terminal they would bury the rest."""
 
     blocks: Sequence["Block"]
 
 
 @dataclass(frozen=True)
 class Framed:
-    """Blocks that must not be taken for what was measured."""
+    """Blocks that readers must not mistake for measurements."""
 
     blocks: Sequence["Block"]
 
@@ -150,12 +151,12 @@ class Document:
     """One report."""
 
     heading: str
-    """As ``Price of kstack``."""
+    """For example ``Price of kstack``."""
     feature: str
     title: str
-    """Of the feature."""
+    """The feature's title."""
     conclusion: Sequence[Paragraph]
-    """What it comes to; on a terminal it stands last, where people look."""
+    """The result in short; on a terminal it comes last, where people look."""
     blocks: Sequence[Block]
     source: str
-    """What it was made from, as ``price run 7``."""
+    """What it was made from, such as ``price run 7``."""

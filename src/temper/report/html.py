@@ -1,4 +1,4 @@
-"""Writes reports as one page that needs nothing else."""
+"""Writes reports as one self-contained page."""
 
 from collections.abc import Iterable
 from itertools import count
@@ -33,7 +33,7 @@ def _kind(block: Block) -> str:
 
 
 def _aligned(cell: Cell) -> str:
-    """Join the parts of a cell so that lines do not break between them."""
+    """Join the parts of a cell so that lines cannot break inside it."""
     return "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}".join(
         part.replace(" ", "\N{NO-BREAK SPACE}") for part in cell.parts if part
     )

@@ -1,6 +1,6 @@
-"""Tables as grids of text that fit a mail, whatever the variants are called.
+"""Tables as grids of text that fit into a mail, however long the names are.
 
-Columns that do not fit side by side go on in the next grid.
+Columns that do not fit side by side continue in the next grid.
 """
 
 import textwrap
@@ -11,15 +11,15 @@ from temper.report.document import Cell, Table, Tone
 
 WIDTH = 78
 _LABEL = 24
-"""Labels longer than this go on in the next line."""
+"""Longer labels continue on the next line."""
 _FIRST, _HEADING = 17, 27
-"""Names of repeated and of other columns that are longer are cut in the middle."""
+"""Longer names of repeated and of other columns are cut in the middle."""
 _INDENT = "  "
 
 
 @dataclass(frozen=True)
 class Line:
-    """Cells of text, padded so that parts stand under their like."""
+    """Cells of text, padded so that their parts line up."""
 
     label: str
     cells: tuple[str, ...]
@@ -27,31 +27,31 @@ class Line:
 
     @property
     def is_heading(self) -> bool:
-        """Whether it heads the lines that follow."""
+        """Whether this is a heading for the lines below it."""
         return not any(self.cells)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Lines under a heading; the first column is text, the rest stand to the right."""
+    """Lines under headings; the first column is text, the rest are right-aligned."""
 
     headings: tuple[str, ...]
     lines: tuple[Line, ...]
 
     @property
     def widths(self) -> list[int]:
-        """Characters that each column needs, that of the labels first."""
+        """The width of each column in characters, the labels' column first."""
         rows = [("", *self.headings), *((x.label, *x.cells) for x in self.lines)]
         return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
     @property
     def width(self) -> int:
-        """Characters of a line with ``| `` and `` |`` around the cells."""
+        """The width of a line with ``| `` and `` |`` around the cells."""
         return sum(self.widths) + 3 * len(self.widths) + 1
 
 
 def grids(table: Table) -> list[Grid]:
-    """Lay a table out in grids that are ``WIDTH`` wide at most."""
+    """Lay a table out in grids at most ``WIDTH`` wide."""
     columns = [_padded(table, number) for number in range(len(table.columns))]
     repeated = tuple(range(table.repeated))
     others = range(table.repeated, len(table.columns))
@@ -63,7 +63,7 @@ def grids(table: Table) -> list[Grid]:
 def _side_by_side(
     numbers: Iterable[int], grid: Callable[[Sequence[int]], Grid]
 ) -> list[Grid]:
-    """Put as many columns side by side as fit, the others in further grids."""
+    """Put as many columns side by side as fit, and the rest into further grids."""
     found: list[Grid] = []
     group: list[int] = []
     for number in numbers:
@@ -78,7 +78,7 @@ def _side_by_side(
 
 
 def _padded(table: Table, number: int) -> dict[int, str]:
-    """Return the texts of a column by row, each part as wide as its like."""
+    """Return row -> the text of a column, with parts padded to line up."""
     cells = {
         place: row.cells[number] for place, row in enumerate(table.rows) if row.cells
     }
@@ -123,7 +123,7 @@ def _grid(
 
 
 def _wrapped(label: str, indent: str) -> list[str]:
-    """Return the lines of a label; the last one has the cells beside it."""
+    """Return the lines of a label; the cells go beside the last one."""
     width = len(indent) + _LABEL
     return textwrap.wrap(
         label, width, initial_indent=indent, subsequent_indent=indent
@@ -138,5 +138,5 @@ def _short(name: str, limit: int) -> str:
 
 
 def fits(table: Table) -> bool:
-    """Return whether all columns stand side by side."""
+    """Return whether all columns fit side by side."""
     return len(grids(table)) <= 1

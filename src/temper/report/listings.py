@@ -1,4 +1,4 @@
-"""Lists for the terminal: features, kernels, runs, what is in the cache."""
+"""Lists for the terminal: features, kernels, runs, cache entries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from temper.store import RunSummary
 
 
 def print_features(console: Console, features: Iterable[Feature]) -> None:
-    """Print the catalogue, a line a feature."""
+    """Print the catalogue, one line per feature."""
     table = _table("feature", "what it is", "architectures", "variants")
     for feature in features:
         table.add_row(
@@ -27,11 +27,11 @@ def print_features(console: Console, features: Iterable[Feature]) -> None:
             " ".join(feature.variants),
         )
     console.print(table)
-    console.print("temper show FEATURE tells more.")
+    console.print("'temper show FEATURE' shows more.")
 
 
 def print_feature(console: Console, feature: Feature) -> None:
-    """Print all there is to know of one feature."""
+    """Print everything the catalogue says about one feature."""
     console.print(f"[bold]{feature.name}[/]: {feature.title}\n")
     console.print(feature.summary.strip(), width=WIDTH, markup=False)
     console.print(
@@ -52,12 +52,12 @@ def print_feature(console: Console, feature: Feature) -> None:
 
 def _roles(feature: Feature) -> str:
     if not feature.proofs:
-        return "; it has no proof: no attack on it is known here"
+        return "; no proof: Temper has no attack on it"
     return f", control '{feature.control}', hardened {', '.join(feature.hardened)}"
 
 
 def print_kernels(console: Console, kernels: Mapping[str, Kernel]) -> None:
-    """Print where the kernel of each variant is."""
+    """Print which kernel each variant has, and where the images are."""
     table = _table("variant", "Linux", "key", "from")
     for variant, kernel in kernels.items():
         origin = f"built in {kernel.seconds:.0f} s" if kernel.built else "the cache"
@@ -68,7 +68,7 @@ def print_kernels(console: Console, kernels: Mapping[str, Kernel]) -> None:
 
 
 def print_items(console: Console, items: Sequence[Item], nothing: str) -> None:
-    """Print entries of the cache and their sum, or ``nothing``."""
+    """Print cache entries and their total size, or ``nothing``."""
     if not items:
         console.print(nothing)
         return
@@ -78,15 +78,17 @@ def print_items(console: Console, items: Sequence[Item], nothing: str) -> None:
         used = datetime.fromtimestamp(item.last_used).strftime("%Y-%m-%d %H:%M")
         table.add_row(item.kind, item.key[:10], what, decimal(item.size), used)
     console.print(table)
-    console.print(f"{decimal(sum(item.size for item in items))} in all")
+    console.print(f"{decimal(sum(item.size for item in items))} in total")
 
 
 def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     """Print the stored runs."""
     if not runs:
-        console.print("Nothing was measured yet: temper price kstack")
+        console.print("No runs yet. Start one: temper price kstack")
         return
-    table = _table("run", "kind", "of", "on", "boots", "started (UTC)", "state")
+    table = _table(
+        "run", "kind", "feature", "machine", "boots", "started (UTC)", "state"
+    )
     for run in runs:
         table.add_row(
             str(run.id),
@@ -98,12 +100,12 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
             _state(run),
         )
     console.print(table)
-    console.print("temper report RUN shows one.")
+    console.print("'temper report RUN' shows one.")
 
 
 def _state(run: RunSummary) -> str:
     if not run.current:
-        return "of another version"
+        return "other version"
     return "finished" if run.finished else "not finished"
 
 
@@ -122,7 +124,7 @@ def kernels_as_data(kernels: Mapping[str, Kernel]) -> dict[str, dict[str, str]]:
 
 
 def _variants(kind: str, variants: Mapping[str, Variant]) -> Table:
-    table = _table(kind, "expected", "what it is, and its command line")
+    table = _table(kind, "expected", "what it is; its command line")
     for name, variant in variants.items():
         table.add_row(name, _expected(variant), variant.title)
         table.add_row("", "", f"[dim]{variant.cmdline}[/]")

@@ -20,10 +20,10 @@ from temper.report.layout import WIDTH, Grid, grids
 
 
 def to_markdown(documents: Iterable[Document]) -> str:
-    """Return a mail's worth of Markdown.
+    """Return the reports as Markdown for a mail.
 
-    No line is longer than 78 columns, except for a word of a command that is longer
-    itself: breaking it would break the command.
+    No line is longer than 78 columns, unless a single word of a command is: breaking
+    the word would break the command.
     """
     parts = [part for document in documents for part in _document(document)]
     return "\n\n".join(parts) + "\n"
@@ -60,7 +60,7 @@ def _block(block: Block, level: int) -> Iterable[str]:
         case FinePrint() | Framed():
             yield from _blocks(block.blocks, level)
         case _:
-            # Plots, and what belongs to them, are for pages.
+            # Plots and their folds are for pages only.
             return
 
 
@@ -78,7 +78,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _command(command: str) -> str:
-    """Return an indented code block; lines break between words, with ``\\``."""
+    """Return an indented code block; lines break between words, after ``\\``."""
     lines = [""]
     for word in map(shlex.quote, shlex.split(command)):
         if lines[-1] and len(lines[-1]) + len(word) > WIDTH - 8:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: exact where they are whole, never ``-0.00``."""
+"""Numbers as people read them: integers exactly, and never ``-0.00``."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def percent(value: float | None) -> str:
 
 
 def span(texts: Sequence[str]) -> str:
-    """Write a range from its ends, and one text where they are the same."""
+    """Write a range by its two ends, or one text if both are the same."""
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
 
 

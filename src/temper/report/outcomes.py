@@ -8,7 +8,7 @@ from temper.report.attacks import all_evidence
 from temper.report.document import Cell, Row, Table, Tone
 from temper.report.layout import fits
 
-SURPRISE_NOTE = "!: not what was expected."
+SURPRISE_NOTE = "!: not the expected outcome."
 
 _TONES = {
     Outcome.VULNERABLE: Tone.BAD,
@@ -18,9 +18,9 @@ _TONES = {
 
 
 def outcome_tables(report: ProofReport) -> list[Table]:
-    """Return the outcomes, ``!`` where not as expected.
+    """Return tables of the outcomes, with ``!`` at those that were not expected.
 
-    Variants are rows while all proofs fit side by side; else proofs are rows, and
+    If all proofs fit side by side, variants are rows; otherwise proofs are rows, and
     sabotages have a table of their own.
     """
     by_variant = _by_variant(report)
@@ -52,12 +52,12 @@ def _by_proof(report: ProofReport, variants: Sequence[str]) -> Table:
 
 
 def _told(report: ProofReport, found: ProofEvidence) -> bool:
-    """Return whether the tables have an outcome: of very many the expected ones."""
+    """Whether the tables show an outcome; summaries omit those with no expectation."""
     return not report.summarised or found.expected is not None
 
 
 def outcome_notes(report: ProofReport) -> list[str]:
-    """Explain the mark in the tables of a report, and what they leave out."""
+    """Explain the mark in a report's tables, and what the tables leave out."""
     found = [each for *_, each in all_evidence(report)]
     notes = []
     if any(each.surprising for each in found):
@@ -67,7 +67,7 @@ def outcome_notes(report: ProofReport) -> list[str]:
     return notes
 
 
-GAPS_NOTE = "The tables leave out what nothing was expected of; the JSON has it."
+GAPS_NOTE = "The tables omit outcomes for which none was expected; the JSON has them."
 
 
 def _cell(report: ProofReport, variant: str, proof: str) -> Cell:

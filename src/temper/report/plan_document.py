@@ -1,4 +1,4 @@
-"""A plan, before anything is built or booted, as a tree of blocks."""
+"""A plan as a tree of blocks, before anything is built or booted."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from temper.report.numbers import duration
 
 
 def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
-    """Say what carrying out ``plan`` would build and boot, and how long that takes."""
+    """Say what ``plan`` would build and boot, and how long that takes."""
     return Document(
         heading=f"Plan: {plan.kind.value} {plan.feature}",
         feature=plan.feature,
@@ -25,7 +25,7 @@ def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
 
 def _kernels(estimate: Estimate) -> Iterable[str]:
     for kernel, variants, build in estimate.kernels.values():
-        state = "to be built" if build else "there already"
+        state = "to be built" if build else "already built"
         yield f"{kernel.title}: {state}, for {', '.join(variants)}"
 
 
@@ -38,7 +38,7 @@ def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
             f"{estimate.boots} boots on {plan.machine} {plan.arch}, {cpus} each, "
             f"{exact}: {len(plan.variants)} variants, {repeats} each, "
             f"{estimate.at_once} at once",
-            f"{plan.work.program_count} programs in each boot",
+            f"each boot runs {plan.work.program_count} programs",
         ]
     )
 
@@ -49,15 +49,15 @@ def _conclusion(estimate: Estimate) -> str:
 
 def _building(estimate: Estimate) -> str:
     if not estimate.missing:
-        return "No kernel has to be built."
+        return "No kernel needs to be built."
     kernels = f"{estimate.missing} kernel" + "s" * (estimate.missing > 1)
     if estimate.build_seconds is None:
-        return f"How long building {kernels} takes is not known: none was built here."
+        return f"No estimate for building {kernels}: none was built here before."
     return f"Building {kernels} takes about {duration(estimate.build_seconds)}."
 
 
 def _booting(estimate: Estimate) -> str:
     boots = f"{estimate.boots} boots"
     if estimate.boot_seconds is None:
-        return f"How long {boots} take is not known: none like them ran here."
+        return f"No estimate for {boots}: none like them ran here before."
     return f"The {boots} take about {duration(estimate.boot_seconds)}."

@@ -1,6 +1,6 @@
 """Plots as inline SVG: the same data gives the same bytes.
 
-Text and axes take the colour of the page's text, so they show in light and dark.
+Text and axes take the colour of the page's text, so they suit light and dark pages.
 """
 
 import io
@@ -27,10 +27,10 @@ from temper.report.words import operation
 from temper.stats.exact import merge, result_classes
 
 COLOURS = ("#3b7fc4", "#d9701a", "#2a9d6f", "#b05fb0", "#a8841c", "#7a7f87")
-"""One a variant, in order; each is seen on white and on near-black."""
+"""One per variant, in order; each is visible on white and on near-black."""
 
 _INK = "#010203"
-"""Stands for the colour of the page's text until the SVG is written."""
+"""Placeholder for the colour of the page's text until the SVG is written."""
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "temper",
     "svg.fonttype": "none",
@@ -58,21 +58,21 @@ _STYLE: dict[str, Any] = {
 }
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _BODY = "p99.9"
-"""The left plot shows the values up to this class, where nearly all calls are."""
+"""The left plot shows values up to this class, which covers nearly all calls."""
 _NARROW = 8
-"""A logarithmic axis that spans less is labelled as a linear one."""
+"""A logarithmic axis with a smaller span has the ticks of a linear one."""
 _FEW_PAIRS = 128
-"""Up to so many different pairs are drawn one by one."""
+"""Up to this many different pairs are drawn one by one."""
 _MOST_CELLS = 128
-"""Cells on a side of the plot of successive positions, at most."""
+"""The most cells on each side of the plot of successive positions."""
 
 
 def distribution_svg(name: str, distributions: Sequence[Distribution]) -> str:
     """Draw how one workload's samples are distributed under each variant.
 
-    Left the bulk, as the share of samples up to a value; right the tail, as the
-    share of at least a value, both axes logarithmic. ``name`` makes the ids of
-    the SVG unique in its page.
+    The left plot shows the bulk as the share of samples up to each value; the right
+    one shows the tail as the share of at least each value, on logarithmic axes.
+    ``name`` makes the ids of the SVG unique in its page.
     """
     first = distributions[0]
     with matplotlib.style.context(["default", _STYLE]):
@@ -99,8 +99,9 @@ def distribution_svg(name: str, distributions: Sequence[Distribution]) -> str:
 def positions_svg(name: str, evidence: ProofEvidence, index: int, reach: int) -> str:
     """Draw the stack positions one proof saw on one variant.
 
-    Left how often each occurred; right, where recorded, what followed what.
-    ``index`` picks the variant's colour; the axes go to ``reach`` bytes.
+    The left plot shows how often each occurred; the right one, if pairs were
+    recorded, which position followed which. ``index`` picks the variant's colour; the
+    axes reach to ``reach`` bytes.
     """
     colour = _colours(index + 1)[-1]
     with matplotlib.style.context(["default", _STYLE]):
@@ -123,7 +124,7 @@ def _draw_body(axes: Axes, one: Distribution, colour: str) -> None:
     values = [value / one.operations for value, _ in one.bins]
     if counts:
         share = [100 * count / counts[-1] for count in counts]
-        # Runs on to the right for ever; the axis cuts it.
+        # Extend the last step to the right; the axis clips it.
         axes.step(
             [values[0], *values, 2 * values[-1]],
             [0, *share, 100],
@@ -151,7 +152,7 @@ def _draw_tail(axes: Axes, one: Distribution, colour: str) -> None:
 def _survival(
     bins: Sequence[tuple[int, int]], operations: int
 ) -> tuple[list[float], list[float]]:
-    """Return values per operation and the share of samples of at least each."""
+    """Return the values per operation, and the share of samples at least as large."""
     counts = [count for _, count in bins]
     total = sum(counts)
     before = [0, *accumulate(counts)][:-1]
@@ -172,7 +173,7 @@ def _label_body(axes: Axes, distributions: Sequence[Distribution], per: str) -> 
         margin = max(0.25 * (high - low), 0.01 * high)
         axes.set_xlim(low - margin, high + margin)
     axes.set_ylim(-3, 103)
-    axes.set_title(f"The bulk: without timer ticks, up to {_BODY}", loc="left")
+    axes.set_title(f"Bulk: without timer ticks, up to {_BODY}", loc="left")
     axes.set_xlabel(per)
     axes.set_ylabel("samples up to this value, %")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
@@ -185,7 +186,7 @@ def _label_tail(axes: Axes, distributions: Sequence[Distribution], per: str) -> 
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_ylim(0.5 / most, 2)
-    axes.set_title("The tail: dotted with timer ticks, solid without", loc="left")
+    axes.set_title("Tail: dotted with timer ticks, solid without", loc="left")
     axes.set_xlabel(f"{per} (log)")
     axes.set_ylabel("samples of at least this value (log)")
     low, high = axes.get_xlim()
@@ -210,7 +211,7 @@ def _draw_positions(
     axes.vlines(positions, 0, share, color=colour, linewidth=1.6)
     axes.set_xlim(-0.03 * reach, 1.03 * reach)
     axes.set_ylim(0, 1.15 * max(share, default=1))
-    axes.set_title("How often each position", loc="left")
+    axes.set_title("How often each occurs", loc="left")
     axes.set_xlabel("bytes below the highest position")
     axes.set_ylabel("calls, %")
 
@@ -220,7 +221,7 @@ def _draw_pairs(
 ) -> None:
     now, then, times = np.array(pairs).T
     if len(pairs) <= _FEW_PAIRS:
-        # Single cells of the field below would hardly be seen.
+        # Single cells of the image drawn otherwise would be too small to see.
         axes.scatter(now, then, s=14, marker="s", color=colour)
         margin = 0.04 * reach
         axes.set(xlim=(-margin, reach + margin), ylim=(-margin, reach + margin))
@@ -241,7 +242,7 @@ def _draw_pairs(
         )
     axes.set_aspect("equal")
     axes.grid(visible=False)
-    axes.set_title("What follows what", loc="left")
+    axes.set_title("Successive positions", loc="left")
     axes.set_xlabel("bytes below, one call")
     axes.set_ylabel("the next call")
 

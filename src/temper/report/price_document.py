@@ -21,7 +21,7 @@ from temper.report.tables import class_table, model_table, price_table, switch_t
 
 
 def price_document(report: PriceReport) -> Document:
-    """Return what a price report says, in the order people read it."""
+    """Return a price report as blocks, in reading order."""
     return Document(
         heading=words.heading(report),
         feature=report.feature,
@@ -92,7 +92,7 @@ def _distributions(report: PriceReport) -> Iterable[Block]:
 
 def _distribution(distributions: Sequence[Distribution]) -> Plot:
     def draw(name: str) -> str:
-        # Loads matplotlib, which takes a second that no other writer needs.
+        # Imported here: matplotlib takes a second to load, and only HTML needs it.
         from temper.report.plots import distribution_svg  # noqa: PLC0415
 
         return distribution_svg(name, distributions)

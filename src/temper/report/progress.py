@@ -1,6 +1,6 @@
-"""Shows on stderr how far long work is, so stdout stays clean for results.
+"""Shows the progress of long work on stderr, so that stdout has only results.
 
-A terminal gets live bars; anything else, as a log of CI, gets plain lines now
+A terminal gets live bars; anything else, such as a CI log, gets plain lines now
 and then.
 """
 
@@ -31,13 +31,13 @@ _QUIET_SECONDS = 10.0
 
 
 def on_stderr() -> Progress:
-    """Return what suits stderr: live bars, or plain lines for a log."""
+    """Return live bars if stderr is a terminal, plain lines otherwise."""
     console = Console(stderr=True)
     return RichProgress(console) if console.is_terminal else PlainProgress(console)
 
 
 class RichProgress:
-    """Live bars with percent, elapsed and remaining time; for terminals."""
+    """Live bars with percentage, elapsed and remaining time, for terminals."""
 
     def __init__(self, console: Console) -> None:
         self._bars = Bars(
@@ -111,7 +111,7 @@ class PlainProgress:
 
     @contextmanager
     def task(self, title: str, total: float | None = None) -> Iterator[Task]:
-        """Print what starts, how far it is, and how it ended."""
+        """Print a line at the start, some while it runs, and one at the end."""
         began = self._clock()
         self.say(f"{title}: started")
         try:
@@ -122,7 +122,7 @@ class PlainProgress:
         self.say(f"{title}: done in {duration(self._clock() - began)}")
 
     def say(self, text: str) -> None:
-        """Print a line, unwrapped: whoever reads logs searches them."""
+        """Print a line without wrapping it, so that logs can be searched."""
         self._console.print(Text(text), soft_wrap=True)
 
 

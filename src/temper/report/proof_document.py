@@ -28,7 +28,7 @@ from temper.report.verdict import verdict
 
 
 def proof_document(report: ProofReport) -> Document:
-    """Return what a proof's report says, in the order people read it."""
+    """Return a proof's report as blocks, in reading order."""
     good = report.proven and report.as_expected
     return Document(
         heading=words.heading(report),
@@ -53,7 +53,7 @@ def _attacks(report: ProofReport) -> Iterable[Block]:
 
 
 def _summary(report: ProofReport) -> Iterable[Block]:
-    """Say of very many proofs what was not expected, and what each one tries."""
+    """For a run of many proofs, say what was not expected and what each one tries."""
     if lines := unexpected_lines(report):
         yield Section("Not as expected", [Bullets(lines)])
     yield Section(
@@ -70,7 +70,7 @@ def _summary(report: ProofReport) -> Iterable[Block]:
     )
 
 
-_TRIES_NOTE = "What each tries; why each ended as it did is in the JSON."
+_TRIES_NOTE = "What each attack tries; the JSON says why each ended as it did."
 
 
 def _attack(report: ProofReport, proof: str) -> Iterable[Block]:
@@ -85,7 +85,7 @@ def _attack(report: ProofReport, proof: str) -> Iterable[Block]:
 
 
 def _positions(evidence: Mapping[str, ProofEvidence]) -> Iterable[Plot]:
-    """Draw the positions that a proof saw on each variant, all on one scale."""
+    """Draw the positions that a proof saw on each variant, all to the same scale."""
     drawn = {variant: found for variant, found in evidence.items() if found.bins}
     reach = max((found.bins[-1][0] for found in drawn.values()), default=1) or 1
     for index, (variant, found) in enumerate(drawn.items()):
@@ -94,7 +94,7 @@ def _positions(evidence: Mapping[str, ProofEvidence]) -> Iterable[Plot]:
 
 
 def _positions_svg(found: ProofEvidence, index: int, reach: int, name: str) -> str:
-    # Loads matplotlib, which takes a second that no other writer needs.
+    # Imported here: matplotlib takes a second to load, and only HTML needs it.
     from temper.report.plots import positions_svg  # noqa: PLC0415
 
     return positions_svg(name, found, index, reach)

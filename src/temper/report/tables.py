@@ -1,4 +1,4 @@
-"""The tables of a price: what stands in which row and column."""
+"""The tables of a price: what goes into which row and column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from temper.report.numbers import absolute, percent, signed, span
 from temper.stats.comparison import Mark
 
 _TONES = {
-    Mark.DEARER: Tone.BAD,
-    Mark.CHEAPER: Tone.GOOD,
+    Mark.REGRESSION: Tone.BAD,
+    Mark.IMPROVEMENT: Tone.GOOD,
     Mark.UNKNOWN: Tone.DOUBT,
 }
 
@@ -29,8 +29,8 @@ class _Entry:
 def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
     """Return the price table, with or without the samples that ticks hit.
 
-    The one with ticks is short: it has only the rows that ticks change, and how
-    many samples they hit. None where there is no row.
+    The table with ticks is short: it has only the rows that ticks change, and how
+    many samples they hit. None if there are no rows.
     """
     if without_ticks:
         rows = [row for row in report.rows if row.without_ticks]
@@ -40,11 +40,11 @@ def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
 
 
 _RARE = 0.005
-"""Instructions per operation that print as 0.00: what ticks alone bring."""
+"""Fewer instructions per operation than this print as 0.00: ticks cause them."""
 
 
 def counted_classes(report: PriceReport) -> list[str]:
-    """Return the classes that belong to operations, in the plugin's order."""
+    """Return the classes that operations themselves use, in the plugin's order."""
     return list(
         dict.fromkeys(
             row.instruction_class
@@ -55,7 +55,7 @@ def counted_classes(report: PriceReport) -> list[str]:
 
 
 def class_table(report: PriceReport) -> Table | None:
-    """Return instructions by class per operation, without what hardly occurs."""
+    """Return instructions by class per operation, without very rare classes."""
     seen = counted_classes(report)
     entries = [
         _class_entry(row) for row in report.classes if row.instruction_class in seen
@@ -64,7 +64,7 @@ def class_table(report: PriceReport) -> Table | None:
 
 
 def switch_table(report: PriceReport) -> Table | None:
-    """Return how many costly register writes each variant adds to an operation."""
+    """Return how many expensive register writes each variant adds per operation."""
     if not report.switches:
         return None
     rows = report.switches.rows
@@ -74,7 +74,7 @@ def switch_table(report: PriceReport) -> Table | None:
 
 
 def model_table(report: PriceReport) -> Table | None:
-    """Return what those writes would take on hardware by the stated model."""
+    """Return what those writes would cost on hardware, by the stated model."""
     if not report.switches:
         return None
     return _by_workload(
@@ -90,7 +90,7 @@ def _by_workload(
     baseline: str = "",
     before: Mapping[str, Cell] | None = None,
 ) -> Table:
-    """Return a row a workload; ``before``: its cell of the baseline, if any."""
+    """Return one row per workload; ``before``: workload -> the baseline's cell."""
     variants = tuple(dict.fromkeys(variant for _, variant in cells))
     workloads = dict.fromkeys(workload for workload, _ in cells)
     first = (baseline,) if before else ()
@@ -132,7 +132,7 @@ def _class_entry(row: ClassRow) -> _Entry:
 
 
 def _with_hits(report: PriceReport, entries: Sequence[_Entry]) -> list[_Entry]:
-    """Put before the entries of each workload how many samples ticks hit."""
+    """Add a first row to each workload that says how many samples ticks hit."""
     hit = {(count.workload, count.variant): count.hit for count in report.ticks}
     lines: list[_Entry] = []
     for entry in entries:
@@ -150,7 +150,7 @@ def _with_hits(report: PriceReport, entries: Sequence[_Entry]) -> list[_Entry]:
 
 
 def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
-    """Rows with ticks whose class differs from that without, for any variant."""
+    """Return the rows with ticks whose value, for any variant, ticks change."""
     quiet = {
         (row.workload, row.result_class, row.variant): row
         for row in report.rows
@@ -167,7 +167,7 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
 
 
 def _grouped(baseline: str, entries: Sequence[_Entry]) -> Table | None:
-    """Return a table with a group of rows a workload; None without entries."""
+    """Return a table with one group of rows per workload; None without entries."""
     if not entries:
         return None
     variants = tuple(dict.fromkeys(entry.variant for entry in entries))

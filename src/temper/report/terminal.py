@@ -31,7 +31,7 @@ _STYLES = {
 
 
 def print_documents(console: Console, documents: Iterable[Document]) -> None:
-    """Print reports; what each comes to stands last, where people look."""
+    """Print reports, each with its conclusion last, where people look."""
     writer = _Writer(console)
     for document in documents:
         writer.text(f"{document.heading}: {document.title}", "bold underline")
@@ -43,7 +43,7 @@ def print_documents(console: Console, documents: Iterable[Document]) -> None:
 
 
 class _Writer:
-    """Prints plain text, never markup: kernels print brackets too."""
+    """Prints plain text, never rich markup: kernel messages contain brackets."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -83,7 +83,7 @@ class _Writer:
             case Framed():
                 self.blocks(block.blocks)
             case _:
-                # Plots, and what would bury the rest, are for pages.
+                # Plots are for pages only, and fine print would bury the rest.
                 pass
 
     def _bullets(self, lines: Iterable[str]) -> None:

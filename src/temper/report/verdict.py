@@ -1,4 +1,4 @@
-"""Whether a feature holds: the sentence that a proof ends with."""
+"""Whether a feature holds: the sentence at the end of a proof's report."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from temper.report.attacks import Surprise, some, surprises
 
 
 def verdict(report: ProofReport) -> str:
-    """Say in one line whether the feature holds, and why not where it does not.
+    """Say whether the feature holds and, if it does not, why.
 
-    Of a part of the feature it says what of it was shown, and what was left out.
+    If the run covers only part of the feature, say which part, and what was left out.
     """
     return ". ".join([*_conclusion(report), *_left_out(report)]) + "."
 
@@ -35,7 +35,7 @@ def _proven(report: ProofReport) -> str:
 
 
 def _scope(report: ProofReport) -> str:
-    """Say of which variants and proofs a part of the feature tells."""
+    """Name the variants and proofs that the verdict of a part covers."""
     scope = ""
     if report.variants_left_out:
         scope += f" for {', '.join(report.hardened)}"
@@ -51,22 +51,22 @@ def _left_out(report: ProofReport) -> list[str]:
 
 
 def _beside(report: ProofReport) -> list[str]:
-    """Say how variants came out that the feature's proof does not hang on."""
+    """Say how the variants came out that do not decide the verdict."""
     if unexpected := _unexpected(report):
-        return [f"But not all is as expected: {unexpected}"]
+        return [f"But some outcomes were not expected: {unexpected}"]
     tried = [name for name in report.sabotages if _expected(report.evidence[name])]
     if len(tried) < 2:
-        return [f"The sabotage {name} came out as it must" for name in tried]
+        return [f"The sabotage {name} came out as expected" for name in tried]
     which = "sabotages"
     if len(tried) < len(report.sabotages):
-        which += " that these proofs are there for"
-    return [f"All {len(tried)} {which} came out as they must"]
+        which += " for these proofs"
+    return [f"All {len(tried)} {which} came out as expected"]
 
 
 def _shown(report: ProofReport) -> str:
-    """Say what came out where nothing had to hold."""
+    """Say what came out of a run without hardened variants."""
     if unexpected := _unexpected(report):
-        return f"Not all is as expected: {unexpected}"
+        return f"Some outcomes were not expected: {unexpected}"
     shown = [
         f"{variant} is {outcome}{f' by {proofs}' if len(report.proofs) > 1 else ''}"
         for variant, found in report.evidence.items()
@@ -76,7 +76,7 @@ def _shown(report: ProofReport) -> str:
 
 
 def _expected(evidence: Mapping[str, ProofEvidence]) -> dict[Outcome, str]:
-    """Return outcome -> the proofs that it was expected of, and that found it."""
+    """Return outcome -> the proofs that were expected to find it and did."""
     return {
         outcome: some([p for p, found in evidence.items() if _is(found, outcome)])
         for outcome in Outcome
@@ -93,7 +93,7 @@ def _unexpected(report: ProofReport) -> str:
 
 
 def _exempt(report: ProofReport) -> str:
-    """Say which proofs cannot apply to the control, in brackets."""
+    """Say in brackets which proofs cannot apply to the control."""
     without = [
         proof
         for proof, found in report.evidence[report.control].items()
@@ -104,7 +104,7 @@ def _exempt(report: ProofReport) -> str:
 
 def _doubts(report: ProofReport) -> list[str]:
     decisive = (report.control, *report.hardened)
-    doubts = [] if report.hardened else ["no variant that has to hold was attacked"]
+    doubts = [] if report.hardened else ["no hardened variant was attacked"]
     doubts += [
         f"{variant} was not attacked"
         for variant in decisive
@@ -125,5 +125,5 @@ def _doubt(report: ProofReport, found: Surprise) -> str:
     if found.variant == report.control:
         return f"the control {found.state}, so the attack shows nothing"
     if found.outcome is Outcome.VULNERABLE:
-        return f"{found.state}, the attack landed"
-    return f"{found.state}, and what could not run proves nothing"
+        return f"{found.state}, so the attack landed"
+    return f"{found.state}, and a proof that could not run proves nothing"

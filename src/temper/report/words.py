@@ -17,21 +17,21 @@ _OPERATIONS = {"syscall": "call", "ctx": "context switch", "generator": "draw"}
 
 
 def operation(workload: str) -> str:
-    """Name what a workload counts one of: ``call``, ``context switch``."""
+    """Name one operation of a workload: ``call``, ``context switch``."""
     return _OPERATIONS.get(workload.partition("/")[0], "operation")
 
 
 def heading(report: PriceReport | ProofReport) -> str:
-    """Name the report; its title says more."""
+    """Return the report's heading; its title says more."""
     if report.kind == "compare":
         return "Comparison"
     return f"{'Price' if report.kind == 'price' else 'Proof'} of {report.feature}"
 
 
 def headlines(report: PriceReport) -> list[str]:
-    """Say in a sentence per variant what it costs."""
+    """Say what each variant costs, in one sentence each."""
     if not report.rows:
-        return [f"{report.feature} has no price: every variant is refused."]
+        return [f"{report.feature} has no price: Temper refused every variant."]
     lines = [
         _headline(report, variant, rows) for variant, rows in _medians(report).items()
     ]
@@ -42,8 +42,8 @@ def _unproven(report: PriceReport) -> list[str]:
     if report.has_proofs:
         return []
     return [
-        f"{report.feature} is NOT PROVEN: no attack on it is known here, so this says "
-        "what it costs, not that it holds."
+        f"{report.feature} is NOT PROVEN: Temper has no attack on it, so this report "
+        "says what it costs, not that it holds."
     ]
 
 
@@ -58,7 +58,7 @@ def _headline(report: PriceReport, variant: str, rows: Sequence[PriceRow]) -> st
     share = f" ({span([percent(p) for p in percents])})" if percents else ""
     return (
         f"At the median, {variant} costs {span([signed(low), signed(high)])} "
-        f"{report.unit} an operation against {report.baseline}{share}, "
+        f"{report.unit} per operation compared with {report.baseline}{share}, "
         f"on {_workloads(rows)}."
     )
 
@@ -76,18 +76,18 @@ def _workloads(rows: Sequence[PriceRow]) -> str:
 
 
 def table_title(report: PriceReport) -> str:
-    """Name what the price table holds: unit, direction, baseline, machine."""
+    """Say what the price table holds: unit, direction, baseline, machine."""
     doubt = "" if report.exact else "NOT EXACT. "
     return (
-        f"{doubt}{report.unit.capitalize()} per operation, timing included, "
-        f"without the samples a timer tick fell into. {report.baseline}: absolute; "
-        f"the others: difference from {report.baseline}, + is dearer. "
+        f"{doubt}{report.unit.capitalize()} per operation, including the timing, "
+        f"without samples hit by a timer tick. {report.baseline}: absolute values; "
+        f"other columns: difference from {report.baseline}, + is more expensive. "
         f"{configuration_line(report)}."
     )
 
 
 def configuration_line(report: PriceReport | ProofReport) -> str:
-    """Name in a line what every variant ran on."""
+    """Say in one line what every variant ran on."""
     shared = shared_settings(report.variants)
     forms = {"Linux": "Linux {}", "machine": "{}", "CPU model": "CPU model {}"}
     named = [
@@ -100,7 +100,7 @@ def legend(report: PriceReport) -> str:
     """Explain the marks that occur in the report."""
     meanings = {
         "=": "exactly equal",
-        "(R)": "regression, dearer",
+        "(R)": "regression, more expensive",
         "(I)": "improvement, cheaper",
         "(?)": "the counts did not repeat, so this may be noise",
     }
@@ -111,7 +111,7 @@ def legend(report: PriceReport) -> str:
 
 
 def reading(report: PriceReport) -> str:
-    """Read one row of the table aloud, as an example; empty without rows."""
+    """Explain one row of the table as an example; empty without rows."""
     rows = [row for row in report.rows if row.without_ticks]
     if not rows:
         return ""
@@ -127,11 +127,11 @@ def reading(report: PriceReport) -> str:
     than = "more" if row.delta > 0 else "fewer"
     relative = ""
     if row.delta_percent is not None:
-        word = "dearer" if row.delta > 0 else "cheaper"
+        word = "more expensive" if row.delta > 0 else "cheaper"
         relative = f", {percent(abs(row.delta_percent)).lstrip('+')} {word}"
     return (
         f"{subject}{_THE[row.result_class]} {what} takes "
-        f"{absolute(abs(row.delta))} {row.unit} {than} than with "
+        f"{absolute(abs(row.delta))} {than} {row.unit} than with "
         f"{report.baseline}{relative}."
     )
 
@@ -139,76 +139,78 @@ def reading(report: PriceReport) -> str:
 _THE = {
     "mean": "the average",
     "p50": "the median",
-    "p99": "the 99th of 100",
-    "p99.9": "the 999th of 1000",
-    "max": "the dearest",
+    "p99": "the 99th-percentile",
+    "p99.9": "the 99.9th-percentile",
+    "max": "the most expensive",
 }
 
 
 IN_FORCE_TITLE = "In force, checked in the same boots"
-TICKED_TITLE = "With the samples a timer tick fell into"
-TICKED_NOTE = "Only the rows that this changes, and how many samples were hit."
+TICKED_TITLE = "Including samples hit by a timer tick"
+TICKED_NOTE = "Only the rows that ticks change, and how many samples they hit."
 CLASS_TITLE = "Instructions by class"
 
 
 def class_note(report: PriceReport) -> str:
-    """Say what the class table holds, and why it stands beside the price."""
+    """Say what the class table holds, and what it adds to the price."""
     return (
-        "Instructions of each class per operation, the whole region with its "
-        f"ticks, counted by the QEMU plugin. {report.baseline}: absolute; the "
-        f"others: difference from {report.baseline}. Each is one instruction in "
-        "the price above; on hardware some of them cost far more."
+        "Instructions of each class per operation over the whole region, ticks "
+        f"included, as counted by the QEMU plugin. {report.baseline}: absolute "
+        f"values; other columns: difference from {report.baseline}. The price above "
+        "counts each as one instruction; on hardware some of them cost far more."
     )
 
 
 def switch_title(switches: Switches) -> str:
-    """Head the table of costly register writes."""
+    """Return the heading of the table of expensive register writes."""
     return switches.title.capitalize()
 
 
 def switch_note(report: PriceReport, switches: Switches) -> str:
     """Say what that table holds: unit, direction, baseline."""
     return (
-        f"{switch_title(switches)} per operation, the whole region with its ticks: "
-        f"how many more {switches.counted_as} than with {report.baseline}, counted "
-        f"by the QEMU plugin; + is more. {report.baseline}: absolute, writes of "
-        "other registers, which do not count."
+        f"{switch_title(switches)} per operation over the whole region, ticks "
+        f"included: how many more {switches.counted_as} than with "
+        f"{report.baseline}, as counted by the QEMU plugin; + is more. "
+        f"{report.baseline}: absolute values; these write other registers and are "
+        "not switches."
     )
 
 
 def model_title(switches: Switches) -> str:
-    """Head the table of what such writes take, so that nobody thinks it measured."""
+    """Return the heading of the model's table, which says it is not measured."""
     return f"A stated model, not measured: cycles for the {switches.title}"
 
 
 def model_note(report: PriceReport, switches: Switches) -> str:
-    """Say what the model is, where it is from, and what its table holds."""
+    """Say what the model is, where it comes from, and what its table holds."""
     each = span([absolute(end) for end in switches.cycles])
     return (
-        f"What the {switches.title} above would add to an operation on hardware, in "
-        f"cycles, at {each} cycles each; + is dearer than {report.baseline}. Not "
-        f"part of the price. Source: {switches.source.strip().rstrip('.')}."
+        f"Cycles that the {switches.title} above would add to an operation on "
+        f"hardware, at {each} cycles each; + is more expensive than "
+        f"{report.baseline}. Not part of the price. "
+        f"Source: {switches.source.strip().rstrip('.')}."
     )
 
 
 def exact_line(report: PriceReport) -> str:
-    """State whether the counts are exact, and how that was found."""
+    """State whether the counts are exact, and why or why not."""
     return f"{'Exact' if report.exact else 'NOT EXACT'}: {report.exact_why}."
 
 
 def notes(report: PriceReport) -> list[str]:
-    """Return what has to be known to trust the table."""
+    """Return what a reader needs to know to trust the table."""
     lines = [exact_line(report), tick_line(report), *overhead_lines(report)]
     return [line for line in lines if line]
 
 
 def overhead_lines(report: PriceReport) -> list[str]:
-    """State what the timing itself costs, workloads with equal cost together."""
+    """State what the timing itself costs; group workloads of equal cost."""
     groups: dict[tuple[int, int], list[str]] = {}
     for workload, cost in report.overhead.items():
         groups.setdefault((cost, report.operations[workload]), []).append(workload)
     return [
-        f"Timing a sample itself costs {absolute(cost)} {report.unit}, included "
+        f"Timing a sample costs {absolute(cost)} {report.unit}, included "
         f"in the values of {', '.join(workloads)}" + _shared_by(operations)
         for (cost, operations), workloads in groups.items()
     ]
@@ -221,20 +223,20 @@ def _shared_by(operations: int) -> str:
 
 
 def tick_line(report: PriceReport) -> str:
-    """State how rare the samples hit by a timer tick are; empty without counts."""
+    """State how many samples a timer tick hit; empty without counts."""
     if not report.ticks:
         return ""
     hits = sorted(count.hit for count in report.ticks)
     taken = sorted(count.samples for count in report.ticks)
     return (
-        f"A timer tick fell into {span([f'{n:,}' for n in hits])} of "
+        f"A timer tick hit {span([f'{n:,}' for n in hits])} of "
         f"{span([f'{n:,}' for n in taken])} samples of each workload "
         "(seen by the tick's own clock, not guessed from the value)."
     )
 
 
 def warnings(report: PriceReport) -> list[str]:
-    """Say what is refused and why, and that counts are not exact if so."""
+    """Say which prices are refused and why, and whether counts are not exact."""
     lines = [
         f"REFUSED: no price of {variant}: {reason.rstrip('.')}."
         for variant, reason in report.refused.items()
@@ -245,7 +247,7 @@ def warnings(report: PriceReport) -> list[str]:
 
 
 def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
-    """State for each variant what its in-force checks found."""
+    """State what the in-force checks of each variant found."""
     lines = [
         f"{variant}: found {on_off(summary.expected)} by {summary.agreed} of "
         f"{summary.checks} checks" + (f" ({summary.how})" if summary.how else "")
@@ -257,7 +259,7 @@ def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
 
 
 def distribution_caption(distributions: Sequence[Distribution]) -> str:
-    """Name a plot of distributions, and how many samples it leaves out."""
+    """Name a plot's workload, and say how many samples timer ticks hit."""
     hits = [
         f"{sum(count for _, count in one.tick_bins):,} ({one.variant})"
         for one in distributions

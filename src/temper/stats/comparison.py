@@ -19,8 +19,8 @@ class Mark(StrEnum):
 
     EQUAL = "="
     """Exactly as much as the baseline."""
-    DEARER = "(R)"
-    CHEAPER = "(I)"
+    REGRESSION = "(R)"
+    IMPROVEMENT = "(I)"
     UNKNOWN = "(?)"
     """The difference may be noise."""
 

@@ -88,7 +88,7 @@ class Exact:
             return Mark.UNKNOWN
         if delta == 0:
             return Mark.EQUAL
-        return Mark.DEARER if delta > 0 else Mark.CHEAPER
+        return Mark.REGRESSION if delta > 0 else Mark.IMPROVEMENT
 
 
 def successive_pairs(values: Sequence[int]) -> list[tuple[int, int, int]]:
