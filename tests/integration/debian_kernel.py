@@ -6,7 +6,7 @@ from pathlib import Path
 
 from temper.errors import InfraError
 from temper.kernel import Cache
-from temper.kernel.cache import Facts
+from temper.kernel.cache import EntryFacts
 from temper.process import run
 from temper.progress import Quiet
 
@@ -22,7 +22,7 @@ def debian_kernel(series: str) -> Path:
     package = _newest(series)
     version = _field(package, "Version")
 
-    def make(result: Path, work: Path) -> Facts:
+    def make(result: Path, work: Path) -> EntryFacts:
         wanted = f"{package}={version}"
         _call("apt-get", "-oAcquire::Retries=3", "download", wanted, cwd=work)
         (archive,) = work.glob("*.deb")

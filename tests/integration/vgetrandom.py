@@ -8,7 +8,7 @@ from pathlib import Path
 from temper.arch import Arch
 from temper.errors import BuildError
 from temper.kernel import Cache
-from temper.kernel.cache import Facts
+from temper.kernel.cache import EntryFacts
 from temper.kernel.compiler import compiler_version
 from temper.paths import REPOSITORY
 from temper.process import run
@@ -29,7 +29,7 @@ def static_programs(arch: Arch, targets: tuple[str, ...]) -> dict[str, Path]:
     ``targets`` are Meson's. Raises BuildError, or InfraError without a tool.
     """
 
-    def make(result: Path, work: Path) -> Facts:
+    def make(result: Path, work: Path) -> EntryFacts:
         _compile(arch, work / "build", targets)
         for program in _executables(work / "build"):
             shutil.copy(program, result)

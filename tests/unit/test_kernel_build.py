@@ -127,7 +127,7 @@ def test_a_patch_that_does_not_apply_leaves_no_kernel(
 
 
 def test_an_option_that_did_not_take_stops_the_build(cache: Cache) -> None:
-    with pytest.raises(BuildError, match=r"did not take: CONFIG_NOSUCH=y"):
+    with pytest.raises(BuildError, match=r"without effect: CONFIG_NOSUCH=y"):
         build(spec(FAKE_KERNEL, cache, "CONFIG_NOSUCH=y"), cache, Quiet())
 
 
@@ -138,7 +138,7 @@ def test_a_failed_build_shows_why_and_keeps_the_log(
     change(source, "init/main.c", "return 2;", "return two;")
     with pytest.raises(BuildError, match="'two' undeclared") as error:
         build(spec(source, cache), cache, Quiet())
-    log = Path(error.value.hint.removeprefix("the whole log is "))
+    log = Path(error.value.hint.removeprefix("the full log is in "))
     assert "'two' undeclared" in log.read_text()
     assert list((cache.root / "tmp").iterdir()) == []
 
@@ -174,7 +174,7 @@ def test_a_damaged_kernel_is_built_again(cache: Cache) -> None:
     again = build(wanted, cache, watcher)
     assert again.built
     assert again.image.read_bytes() == good
-    assert "bzImage is not as it was made" in watcher.said[0]
+    assert "bzImage has changed" in watcher.said[0]
 
 
 def test_progress_counts_steps_towards_the_last_build(cache: Cache) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kernels import Watcher
 
 from temper.errors import InfraError
-from temper.kernel.cache import Cache, Entry, Facts, Make
+from temper.kernel.cache import Cache, Entry, EntryFacts, Make
 from temper.progress import Quiet
 
 KEY = "0" * 64
@@ -21,12 +21,12 @@ def put(cache: Cache, make: Make, key: str = KEY, kind: str = "programs") -> Ent
     return cache.entry(kind, key, "a thing", make, Quiet())
 
 
-def hello(result: Path, _work: Path) -> Facts:
+def hello(result: Path, _work: Path) -> EntryFacts:
     (result / "hello").write_text("hello")
     return {"size": 5}
 
 
-def never(_result: Path, _work: Path) -> Facts:
+def never(_result: Path, _work: Path) -> EntryFacts:
     raise AssertionError("made again")
 
 
@@ -62,7 +62,7 @@ def test_a_source_cut_short_heals_without_hashing_it(tmp_path: Path) -> None:
     folder = put(cache, hello, kind="sources").folder
     (folder / "hello").write_text("HELLO")
     assert not put(cache, hello, kind="sources").made
-    assert [item.damage for item in cache.verify()] == ["hello is not as it was made"]
+    assert [item.damage for item in cache.verify()] == ["hello has changed"]
     folder = put(cache, hello, kind="sources").folder
     (folder / "hello").write_text("")
     assert put(cache, hello, kind="sources").made
@@ -72,7 +72,7 @@ def test_a_source_cut_short_heals_without_hashing_it(tmp_path: Path) -> None:
 def test_a_make_that_fails_leaves_nothing(
     failure: type[BaseException], tmp_path: Path
 ) -> None:
-    def fail(result: Path, work: Path) -> Facts:
+    def fail(result: Path, work: Path) -> EntryFacts:
         (result / "half").write_text("ha")
         (work / "litter").write_text("l")
         raise failure
@@ -96,7 +96,7 @@ def test_what_a_killed_run_left_is_not_used(tmp_path: Path) -> None:
 def test_who_comes_second_waits_and_says_so(tmp_path: Path) -> None:
     started, watcher, entries = threading.Event(), Watcher(), []
 
-    def slowly(result: Path, work: Path) -> Facts:
+    def slowly(result: Path, work: Path) -> EntryFacts:
         started.set()
         while not watcher.said:
             time.sleep(0.01)
@@ -110,11 +110,11 @@ def test_who_comes_second_waits_and_says_so(tmp_path: Path) -> None:
     second = Cache(tmp_path).entry("programs", KEY, "a thing", never, watcher)
     first.join(10)
     assert (entries[0].made, second.made) == (True, False)
-    assert watcher.said == ["another run is making a thing: waiting for it"]
+    assert watcher.said == ["waiting for another run, which is making a thing"]
 
 
 def test_a_full_disk_says_the_way_out(tmp_path: Path) -> None:
-    def fill(_result: Path, _work: Path) -> Facts:
+    def fill(_result: Path, _work: Path) -> EntryFacts:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.raises(InfraError, match="is full: could not make a thing") as error:
@@ -134,7 +134,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_really_full_disk_leaves_the_cache_usable(tiny_disk: Path) -> None:
-    def fill(result: Path, _work: Path) -> Facts:
+    def fill(result: Path, _work: Path) -> EntryFacts:
         (result / "big").write_bytes(b"x" * 1_000_000)
         return {}
 
@@ -145,10 +145,10 @@ def test_a_really_full_disk_leaves_the_cache_usable(tiny_disk: Path) -> None:
 
 
 def test_an_unwritable_cache_is_said(tmp_path: Path) -> None:
-    def deny(_result: Path, _work: Path) -> Facts:
+    def deny(_result: Path, _work: Path) -> EntryFacts:
         raise PermissionError(errno.EACCES, "Permission denied", "x")
 
-    with pytest.raises(InfraError, match="cache cannot be written"):
+    with pytest.raises(InfraError, match="cache is not writable"):
         put(Cache(tmp_path), deny)
 
 
@@ -183,7 +183,7 @@ def test_prune_takes_what_was_long_unused(tmp_path: Path) -> None:
 def test_prune_leaves_what_is_being_made(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
 
-    def make(result: Path, work: Path) -> Facts:
+    def make(result: Path, work: Path) -> EntryFacts:
         cache.prune()
         assert work.is_dir()
         return hello(result, work)
@@ -212,7 +212,7 @@ def test_verify_removes_only_what_is_damaged(tmp_path: Path) -> None:
     put(cache, hello, "good")
     (put(cache, hello, "bad").folder / "hello").write_text("hallo")
     assert [(item.key, item.damage) for item in cache.verify()] == [
-        ("bad", "hello is not as it was made")
+        ("bad", "hello has changed")
     ]
     assert [item.key for item in cache.items()] == ["good"]
 

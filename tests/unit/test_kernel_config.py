@@ -24,7 +24,7 @@ def test_a_line_that_is_no_option_is_named(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fragments(tmp_path, monkeypatch)
-    with pytest.raises(InputError, match=f"'{line}' is no kernel option"):
+    with pytest.raises(InputError, match=f"'{line}' is not a kernel option"):
         wanted_options(X86_64, [line])
 
 
@@ -36,7 +36,7 @@ def test_options_that_did_not_take_are_named(tmp_path: Path) -> None:
     with pytest.raises(BuildError) as error:
         check_config(wanted, config)
     assert error.value.message == (
-        "options that did not take: CONFIG_B=y (it is n), "
+        "options without effect: CONFIG_B=y (it is n), "
         "CONFIG_C=4 (it is 8), CONFIG_D=y (it is n)"
     )
 

@@ -60,7 +60,7 @@ def test_what_the_source_has_is_skipped_and_said(tmp_path: Path) -> None:
     before = (tree / "init/main.c").read_text()
     watcher = Watcher()
     assert apply_series(tree, [patch], watcher) == (patch,)
-    assert watcher.said == ["0001-x.patch: the source has it already"]
+    assert watcher.said == ["0001-x.patch: the source already has it"]
     assert (tree / "init/main.c").read_text() == before
 
 

@@ -123,7 +123,7 @@ def test_export_does_not_lose_what_the_source_had_already(
     found, watcher = find_source(source, "6.12", cache), Watcher()
     made = make_tree(feature, tmp_path / "tree", found, cache, watcher)
     assert [patch.name for patch in made] == ["0002-clock.patch"]
-    assert watcher.said == ["0001-first.patch: the source has it already"]
+    assert watcher.said == ["0001-first.patch: the source already has it"]
     with pytest.raises(InputError, match=r"had 0001-first.patch already"):
         export_series(feature, tmp_path / "tree")
     assert len(list(series_folder(feature).iterdir())) == 2
@@ -134,16 +134,16 @@ def test_export_refuses_work_that_is_not_committed(
 ) -> None:
     tree_of(feature, tmp_path / "tree", cache, FAKE_KERNEL)
     change(tmp_path / "tree", *FIRST)
-    with pytest.raises(InputError, match="not committed"):
+    with pytest.raises(InputError, match="uncommitted"):
         export_series(feature, tmp_path / "tree")
 
 
 def test_export_wants_a_tree_of_ours(feature: Feature, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no git tree"):
+    with pytest.raises(InputError, match="not a git tree"):
         export_series(feature, tmp_path)
     other = fake_source(tmp_path / "other")
     git(other, "init", "--quiet")
     git(other, "add", "--all")
     git(other, "commit", "--quiet", "--message", "x")
-    with pytest.raises(InputError, match="no commits on a tag 'base'"):
+    with pytest.raises(InputError, match="HEAD is not based on a tag 'base'"):
         export_series(feature, other)

@@ -72,7 +72,7 @@ def test_the_environment_may_name_another(
         ("postgresql://me:secret@host:port/temper", "is not a database URL"),
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
-        ("mysql://me:secret@host/temper", "SQLite or PostgreSQL only"),
+        ("mysql://me:secret@host/temper", "only in SQLite or PostgreSQL"),
     ],
 )
 def test_a_url_that_cannot_be_used_is_explained(
@@ -236,7 +236,7 @@ def test_a_rebuild_survives_two_runs_of_one_number(data: Path) -> None:
     listener = Listener()
     with Store.open(data=data, progress=listener) as store:
         assert [run.boots_done for run in store.runs()] == [3, 4]
-    assert listener.told.count("is of another run 1") == 4
+    assert listener.told.count("belongs to another run 1") == 4
 
 
 def test_the_data_folder_may_be_moved(data: Path) -> None:

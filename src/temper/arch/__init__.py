@@ -7,7 +7,7 @@ from temper.errors import InputError
 
 ARCHES: dict[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}
 DEFAULT_ARCH = X86_64
-"""The one that is meant when none is named."""
+"""The architecture to use if the user names none."""
 
 
 def arch_named(name: str) -> Arch:

@@ -1,4 +1,4 @@
-"""arm64 on QEMU's virt."""
+"""arm64 on QEMU's virt machine."""
 
 from temper.arch.base import Arch
 
@@ -14,11 +14,12 @@ ARM64 = Arch(
     libc="libc6-dev-arm64-cross",
     qemu="qemu-system-aarch64",
     machine=("-M", "virt,gic-version=3"),
-    # A counter of 1 GHz, or it would tick once in 16 instructions; and QEMU's own
-    # cipher for pointer authentication: the architecture's is slow to emulate.
+    # A 1 GHz counter, since the default would tick only once in 16 instructions; and
+    # QEMU's own cipher for pointer authentication, since the architecture's is slow
+    # to emulate.
     cpu="max,pauth-impdef=on,cntfrq=1000000000",
     cmdline="console=ttyAMA0 panic=-1",
-    # At a random address a kernel without E0PD unmaps itself in user mode.
+    # At a random address, a kernel without E0PD unmaps itself in user mode.
     exact_cmdline="nokaslr",
     free_clock="the host's clock in nanoseconds, as QEMU passes it on (no icount)",
     free_unit="ns",

@@ -1,4 +1,4 @@
-"""The fields every architecture fills in."""
+"""The fields that each architecture fills in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ class Arch:
     """One architecture, as the kernel, the compiler and QEMU know it."""
 
     name: str
-    """As tuxmake and ``--arch`` say it."""
+    """The name for tuxmake and ``--arch``."""
     kernel_arch: str
-    """ARCH= of the kernel's make."""
+    """ARCH= for the kernel's make."""
     image: str
     """The kernel image, relative to the build folder."""
     magic: tuple[tuple[int, bytes], ...]
-    """Offset in a file -> bytes; any of them says that it is a kernel."""
+    """Offsets in a file and the bytes there; any match means it is a kernel."""
     images: str
-    """In words, the kernel files that QEMU boots."""
+    """The kernel files that QEMU boots, in words."""
     image_target: str
     """The make target that builds ``image``."""
     compiler: str
     """The C compiler for the target."""
     target: str
-    """The CPU that ``compiler`` says it compiles for."""
+    """The CPU that ``compiler`` reports as its target."""
     libc: str
     """Debian's package of the static C library for the target."""
     qemu: str
@@ -33,28 +33,28 @@ class Arch:
     machine: tuple[str, ...]
     """QEMU's machine arguments."""
     cpu: str
-    """The CPU model used unless a variant names another."""
+    """The CPU model, unless a variant names another."""
     cmdline: str
-    """Kernel command line that every variant needs to talk to us."""
+    """Kernel command line that every variant needs in order to talk to us."""
     exact_cmdline: str
-    """Kernel command line for exact counts, on top of ``cmdline``."""
+    """Kernel command line for exact counts, in addition to ``cmdline``."""
     free_clock: str
-    """In words, what the guest's clock is without exact counts."""
+    """The guest's clock without exact counts, in words."""
     free_unit: str
-    """What that clock counts, as in the records."""
+    """The unit of that clock, as in the records."""
     channel: str
     """The device that carries records from the target."""
     channel_port: tuple[str, ...]
     """QEMU's arguments that connect it to the character device ``records``."""
     calls_per_second: int
-    """System calls timed under exact counts on a slow host that is idle."""
+    """How many system calls a slow but idle host times under exact counts."""
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Ways to run any kernel -> kernel command line, on top of a variant's."""
+    """Setting for any kernel -> kernel command line, in addition to a variant's."""
 
     def setting_cmdline(self, setting: str) -> str:
-        """Return what ``setting`` adds; nothing for none.
+        """Return the command line that ``setting`` adds; empty for no setting.
 
-        Raises InputError for a setting that the architecture is without.
+        Raises InputError for a setting that the architecture does not have.
         """
         if not setting:
             return ""

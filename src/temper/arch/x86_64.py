@@ -1,4 +1,4 @@
-"""x86-64 on QEMU's q35."""
+"""x86-64 on QEMU's q35 machine."""
 
 from temper.arch.base import Arch
 
@@ -17,8 +17,8 @@ X86_64 = Arch(
     machine=("-M", "q35"),
     cpu="max",
     cmdline="console=ttyS0 panic=-1 reboot=k",
-    # Calibrating it spins on rdtsc and pause, the slowest there is under exact
-    # counts: more than half of a boot. Ticks come from the HPET instead.
+    # Its calibration spins on rdtsc and pause, the slowest instructions under exact
+    # counts, for more than half of the boot. Ticks come from the HPET instead.
     exact_cmdline="nolapic_timer",
     free_clock="the host's time-stamp counter, as QEMU passes it on (no icount)",
     free_unit="cycles",

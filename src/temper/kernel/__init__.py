@@ -1,4 +1,4 @@
-"""From source to kernel: source, series, config, build, and the cache of all."""
+"""From source to kernel: source, series, config, build, and their cache."""
 
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache

@@ -1,4 +1,4 @@
-"""Builds a kernel once: from its specification to an entry of the cache."""
+"""Builds a kernel once: from its specification to a cache entry."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ from typing import Self
 from temper.arch import Arch, arch_named
 from temper.digest import file_digest, key_of
 from temper.errors import BuildError
-from temper.kernel.cache import Cache, Entry, Facts
+from temper.kernel.cache import Cache, Entry, EntryFacts
 from temper.kernel.compiler import compiler_version, cross_prefix, need_header
 from temper.kernel.config import (
     Options,
@@ -30,10 +30,10 @@ from temper.process import Finished, need_tool, run
 from temper.progress import Progress
 
 BUILD_TOOLS = ("make", "flex", "bison", "bc", "gzip", "ccache", "patch")
-"""Programs a build calls, beside the compiler and tar."""
+"""Programs that a build calls, besides the compiler and tar."""
 
 BUILD_HEADERS = {"gelf.h": "libelf-dev", "stdlib.h": "libc6-dev"}
-"""Headers of the kernel's own tools -> Debian's package."""
+"""Headers that the kernel's own tools include -> Debian's package."""
 
 FLAGS = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
@@ -43,10 +43,10 @@ FLAGS = {
     "KCFLAGS": "",
     "SOURCE_DATE_EPOCH": "0",
 }
-"""Environment that makes a build the same anywhere and any time."""
+"""Environment that makes a build the same on any host, at any time."""
 
 RECIPE = 1
-"""Raise it when kernels come out differently by a change of this file."""
+"""Raise it if a change to this file changes the kernels that it builds."""
 
 _KEPT = ("System.map", "Module.symvers")
 _DEVEL = "devel.tar.gz"
@@ -58,13 +58,13 @@ _LOG_TAIL = 15
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """All that decides which kernel is built."""
+    """Everything that decides which kernel is built."""
 
     arch: Arch
     source: Source
     patches: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
-    """``CONFIG_X=y`` lines on top of the architecture's fragment."""
+    """``CONFIG_X=y`` lines in addition to the architecture's fragment."""
 
     @property
     def wanted(self) -> Options:
@@ -72,7 +72,7 @@ class KernelSpec:
         return wanted_options(self.arch, self.options)
 
     def key(self) -> str:
-        """Hash what goes into the kernel; no path, no user, no host."""
+        """Hash what goes into the kernel, but no paths, users or hosts."""
         inputs = {
             "recipe": RECIPE,
             "arch": self.arch.name,
@@ -97,14 +97,14 @@ class Kernel:
     config_hash: str
     """SHA-256 of ``config``."""
     release: str
-    """As ``uname -r`` will say it."""
+    """As ``uname -r`` prints it."""
     compiler: str
     skipped: tuple[str, ...]
-    """Patches that the source had already."""
+    """Patches that the source already had."""
     built: bool
-    """True when it was built just now, False when the cache had it."""
+    """True if it was just built, False if it was in the cache."""
     seconds: float
-    """How long its build took, whenever that was."""
+    """How long its build took, even if that was earlier."""
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
@@ -126,18 +126,18 @@ class Kernel:
 
     @property
     def devel(self) -> Path:
-        """Tarball of what modules are built against."""
+        """Tarball of the files that modules are built against."""
         return self.folder / _DEVEL
 
 
 def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
-    """Return the kernel of ``spec``, building it if the cache is without it.
+    """Return the kernel of ``spec``, building it if it is not in the cache.
 
-    Raises SeriesError for a patch that does not apply, BuildError when the
-    configuration or the build fails, InfraError for a missing tool or full disk.
+    Raises SeriesError for a patch that does not apply, BuildError if the
+    configuration or the build fails, InfraError for a missing tool or a full disk.
     """
 
-    def make(result: Path, work: Path) -> Facts:
+    def make(result: Path, work: Path) -> EntryFacts:
         return _Build(spec, cache, progress, result, work).make()
 
     key = spec.key()
@@ -148,7 +148,7 @@ def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
 
 
 def expected_seconds(arch: Arch, cache: Cache) -> float | None:
-    """Return how long the newest build of a kernel took; None: there was none."""
+    """Return how long the newest build of a kernel took; None if there was none."""
     for facts in cache.facts("kernels"):
         if facts["arch"] == arch.name:
             return float(facts["seconds"])
@@ -156,7 +156,7 @@ def expected_seconds(arch: Arch, cache: Cache) -> float | None:
 
 
 def expected_steps(arch: Arch, cache: Cache) -> int:
-    """Guess how many steps a build takes: what the last one took."""
+    """Guess how many steps a build takes: as many as the last one."""
     for facts in cache.facts("kernels"):
         if facts["arch"] == arch.name:
             return int(facts["steps"])
@@ -165,7 +165,7 @@ def expected_steps(arch: Arch, cache: Cache) -> int:
 
 @dataclass
 class _Build:
-    """One build, in folders that go away when it is over."""
+    """One build, in folders that are removed afterwards."""
 
     spec: KernelSpec
     cache: Cache
@@ -173,7 +173,7 @@ class _Build:
     result: Path
     work: Path
 
-    def make(self) -> Facts:
+    def make(self) -> EntryFacts:
         for tool in BUILD_TOOLS:
             need_tool(tool)
         for header, package in BUILD_HEADERS.items():
@@ -206,16 +206,16 @@ class _Build:
 
     @property
     def out(self) -> Path:
-        # Kbuild refers to the source as ".." from here: no absolute path gets
-        # into a command or an object, so any folder gives the same bytes and
-        # hits the same entries of the compiler's cache.
+        # From here Kbuild refers to the source as "..", so no absolute path gets into
+        # a command or an object: builds in any folder give the same bytes and hit the
+        # same entries of the compiler's cache.
         return self.tree / "build"
 
     def _link(self, pristine: Path) -> None:
-        # Links instead of copies save a gigabyte of writing. Nothing writes through
-        # them: patch puts new files in place, and make writes to ``out`` only.
+        # Linking instead of copying saves a gigabyte of writes. Nothing writes through
+        # the links: patch replaces files, and make writes only to ``out``.
         done = run(["cp", "-al", pristine, self.tree], self.work, _CONFIG_TIMEOUT)
-        self._check(done, "copying of the source")
+        self._check(done, "copy of the source")
 
     def _configure(self) -> None:
         wanted = self.work / "wanted.config"
@@ -265,7 +265,7 @@ class _Build:
         )
 
     def _environment(self) -> dict[str, str]:
-        """Return what programs see: nothing of the user's that could leak in."""
+        """Return the programs' environment: nothing of the user's may leak into it."""
         temporary = self.work / "tmp"
         temporary.mkdir(exist_ok=True)
         return {
@@ -273,7 +273,7 @@ class _Build:
             "HOME": str(self.work),
             "TMPDIR": str(temporary),
             "CCACHE_DIR": str(self.cache.ccache),
-            # objtool alone is compiled by absolute paths.
+            # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
         }
 
@@ -286,7 +286,7 @@ class _Build:
         raise BuildError(
             f"the {what} of Linux {self.spec.source.version} failed:\n"
             f"{done.tail(_LOG_TAIL)}",
-            f"the whole log is {log}",
+            f"the full log is in {log}",
         )
 
     def _keep(self) -> None:
@@ -295,7 +295,7 @@ class _Build:
         shutil.copy(self.out / ".config", self.result / "config")
         for name in _KEPT:
             shutil.copy(self.out / name, self.result / name)
-        with self.progress.task("Keeping what modules are built against"):
+        with self.progress.task("Packing the headers for modules"):
             self._keep_devel()
 
     def _keep_devel(self) -> None:
@@ -304,13 +304,13 @@ class _Build:
         env = self._environment() | {
             "srctree": "..",
             "SRCARCH": self.spec.arch.kernel_arch,
-            # Alike, so that its programs stay those of this host.
+            # The same for both, so that the script keeps this host's programs.
             "CC": compiler,
             "HOSTCC": compiler,
         }
         self._pack("sh", "../scripts/package/install-extmod-build", devel, env=env)
         if programs := _programs(devel):
-            # Their debug information tells in which folder they were built.
+            # Their debug information contains the folder of the build.
             self._pack("strip", "--remove-section=.note.gnu.build-id", *programs)
         owner = ("--owner=0", "--group=0", "--numeric-owner")
         options = ("-I", "gzip -1n", "--sort=name", "--mtime=@0", *owner)

@@ -1,8 +1,8 @@
-"""What took long to make, kept under a key that says all that went into it.
+"""Keeps what took long to make, under a key made of all inputs.
 
-One mechanism for sources, kernels, modules and target programs: an entry is a
-folder ``<root>/<kind>/<key>/`` with a manifest of its files. It appears whole or not
-at all, is checked each time it is used, and made anew when it is damaged.
+One mechanism serves sources, kernels, modules and target programs: an entry is a
+folder ``<root>/<kind>/<key>/`` with a manifest of its files. It appears complete or
+not at all, is checked on each use, and is made again if it is damaged.
 """
 
 import errno
@@ -28,13 +28,13 @@ from temper.progress import Progress
 KINDS = ("sources", "kernels", "modules", "programs")
 
 BULKY = frozenset({"sources"})
-"""Kinds of over a gigabyte: each use checks their files' sizes, not contents."""
+"""Kinds larger than a gigabyte: each use checks only the sizes of their files."""
 
-Facts = dict[str, Any]
-"""What is worth knowing of an entry, as JSON can hold it."""
+EntryFacts = dict[str, Any]
+"""Facts about an entry, in a form that JSON can hold."""
 
-Make = Callable[[Path, Path], Facts]
-"""Fills the first folder, may litter in the second, returns the facts."""
+Make = Callable[[Path, Path], EntryFacts]
+"""Fills the first folder, uses the second for scratch files, returns the facts."""
 
 _MANIFEST = "manifest.json"
 _SECONDS_A_DAY = 86_400
@@ -42,15 +42,15 @@ _SECONDS_A_DAY = 86_400
 
 @dataclass(frozen=True)
 class Entry:
-    """Something in the cache, found whole."""
+    """An intact entry of the cache."""
 
     kind: str
     key: str
     title: str
     folder: Path
-    facts: Facts
+    facts: EntryFacts
     made: bool = False
-    """True when it was made just now, False when it was there already."""
+    """True if it was just made, False if it was already there."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Item:
     last_used: float
     """Seconds since the epoch."""
     damage: str = ""
-    """What is wrong with it; empty: nothing, as far as was looked."""
+    """What is wrong with it; empty: nothing that the check would find."""
 
 
 class _DamagedError(Exception):
@@ -73,7 +73,7 @@ class _DamagedError(Exception):
 
 
 class Cache:
-    """The cache in the folder ``root``, made when first used."""
+    """The cache in the folder ``root``, which is created on first use."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or cache_home()
@@ -93,9 +93,9 @@ class Cache:
     ) -> Entry:
         """Return the entry ``kind``/``key``; ``make`` it if it is not there.
 
-        Who comes second while it is being made waits and gets the first one's. A
-        ``make`` that raises leaves nothing behind. Raises InfraError when the
-        disk is full or the cache cannot be written.
+        If another process is making it, this waits and returns that entry. A ``make``
+        that raises leaves nothing behind. Raises InfraError if the disk is full or
+        the cache is not writable.
         """
         with (
             self._clear_errors(title),
@@ -105,7 +105,7 @@ class Cache:
             return found or self._make(kind, key, title, make)
 
     def items(self) -> list[Item]:
-        """Return the inventory, last used first; files are not checked."""
+        """Return the inventory, most recently used first, without checking files."""
         items = [self._item(kind, folder) for kind, folder in self._folders()]
         if self.ccache.is_dir():
             used = max(path.stat().st_mtime for path in self.ccache.glob("**/"))
@@ -113,7 +113,7 @@ class Cache:
             items.append(Item("ccache", "", "compiled objects", size, used))
         return sorted(items, key=lambda item: item.last_used, reverse=True)
 
-    def facts(self, kind: str) -> list[Facts]:
+    def facts(self, kind: str) -> list[EntryFacts]:
         """Return the facts of all readable entries of ``kind``, newest first."""
         found = []
         for _, folder in (pair for pair in self._folders() if pair[0] == kind):
@@ -125,7 +125,7 @@ class Cache:
         return [facts for _, facts in sorted(found, key=lambda pair: -pair[0])]
 
     def keys(self, kind: str) -> set[str]:
-        """Return the keys of all entries of ``kind``; their files are not checked."""
+        """Return the keys of all entries of ``kind``, without checking their files."""
         return {folder.name for found, folder in self._folders() if found == kind}
 
     def verify(self) -> list[Item]:
@@ -140,10 +140,10 @@ class Cache:
         return damaged
 
     def prune(self, days: float = 0) -> list[Item]:
-        """Remove what was not used for ``days`` and return it.
+        """Remove the entries that were not used for ``days`` and return them.
 
-        With 0 everything goes, logs and the compiler's cache too, which otherwise
-        looks after itself. What is being made just now stays.
+        0 removes everything, including logs and the compiler's cache, which otherwise
+        limits its own size. Entries that are being made stay.
         """
         limit = time.time() - days * _SECONDS_A_DAY
         removed = []
@@ -166,7 +166,7 @@ class Cache:
         try:
             manifest = _check(folder, "size" if kind in BULKY else "sha256")
         except _DamagedError as damage:
-            progress.say(f"{folder} is damaged ({damage}): making it anew")
+            progress.say(f"{folder} is damaged ({damage}): making it again")
             shutil.rmtree(folder)
             return None
         os.utime(folder / _MANIFEST)
@@ -174,7 +174,7 @@ class Cache:
 
     def _make(self, kind: str, key: str, title: str, make: Make) -> Entry:
         scratch = self._scratch(kind, key)
-        # Left by a run that was killed: we hold the lock, so nobody works there.
+        # A killed run may have left it; we hold the lock, so it is not in use.
         shutil.rmtree(scratch, ignore_errors=True)
         result, litter = scratch / "entry", scratch / "work"
         try:
@@ -237,8 +237,8 @@ class Cache:
                 ) from error
             if error.errno in (errno.EACCES, errno.EROFS):
                 raise InfraError(
-                    f"the cache cannot be written: {error}",
-                    "XDG_CACHE_HOME names the folder it is kept in",
+                    f"the cache is not writable: {error}",
+                    "XDG_CACHE_HOME sets the folder that contains it",
                 ) from error
             raise
 
@@ -272,7 +272,7 @@ class Cache:
 
 
 def _waiting(title: str) -> str:
-    return f"another run is making {title}: waiting for it"
+    return f"waiting for another run, which is making {title}"
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise _DamagedError(f"no readable {_MANIFEST}") from error
     if not isinstance(manifest, dict) or not manifest.keys() >= _FIELDS:
-        raise _DamagedError(f"{_MANIFEST} is not one of ours")
+        raise _DamagedError(f"{_MANIFEST} lacks fields")
     return manifest
 
 
@@ -290,7 +290,7 @@ def _check(folder: Path, how: str = "sha256") -> dict[str, Any]:
     wanted, found = manifest[how], _CHECKS[how](folder)
     wrong = [name for name in wanted if found.get(name) != wanted[name]]
     if wrong:
-        raise _DamagedError(f"{wrong[0]} is not as it was made")
+        raise _DamagedError(f"{wrong[0]} has changed")
     return manifest
 
 
@@ -315,7 +315,7 @@ _CHECKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "size": _sizes,
     "sha256": _hashes,
 }
-"""What a manifest says of every file, and who finds it out."""
+"""What a manifest says about each file -> the function that finds it out."""
 
 _FIELDS = {"title", "facts", *_CHECKS}
 

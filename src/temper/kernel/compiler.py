@@ -1,4 +1,4 @@
-"""The compiler and linker of an architecture, and which ones they are."""
+"""The compiler and linker of an architecture, and their versions."""
 
 from functools import cache
 from pathlib import Path
@@ -11,15 +11,15 @@ _TIMEOUT = 30.0
 
 
 def cross_prefix(arch: Arch) -> str:
-    """Return what the names of the architecture's tools start with."""
+    """Return the prefix of the names of the architecture's tools."""
     return arch.compiler.removesuffix("gcc")
 
 
 @cache
 def compiler_version(arch: Arch) -> str:
-    """Say compiler, its target and linker in one line, without any path.
+    """Return compiler, target and linker in one line, without paths.
 
-    Raises InfraError when one is missing.
+    Raises InfraError if one is missing.
     """
     gcc = _first_line(arch.compiler, "--version")
     target = _first_line(arch.compiler, "-dumpmachine")

@@ -1,4 +1,4 @@
-"""What a kernel's configuration must hold, and whether it does."""
+"""What a kernel's configuration must contain, and whether it does."""
 
 import re
 import tomllib
@@ -10,19 +10,19 @@ from temper.errors import BuildError, InputError
 from temper.paths import REPOSITORY
 
 FRAGMENTS = REPOSITORY / "kernel"
-"""For every architecture, what all kernels have: see the README.md there."""
+"""For each architecture, the options of all kernels: see the README.md there."""
 
 Options = dict[str, str]
-"""CONFIG_X -> value as .config writes it; ``n`` for not set."""
+"""CONFIG_X -> its value as in .config; ``n`` if it is not set."""
 
 _SET = re.compile(r"(CONFIG_\w+)=(\S.*)")
 _UNSET = re.compile(r"# (CONFIG_\w+) is not set")
 
 
 def wanted_options(arch: Arch, lines: Iterable[str]) -> Options:
-    """Return the architecture's options with ``lines`` on top; later ones win.
+    """Return the architecture's options and those in ``lines``; later lines win.
 
-    Raises InputError for a line that is no option.
+    Raises InputError for a line that is not an option.
     """
     fragment = (FRAGMENTS / f"{arch.name}.config").read_text(encoding="utf-8")
     options: Options = {}
@@ -30,7 +30,7 @@ def wanted_options(arch: Arch, lines: Iterable[str]) -> Options:
         found = parse_config(line)
         if not found and line.strip() and not line.startswith("#"):
             raise InputError(
-                f"'{line}' is no kernel option",
+                f"'{line}' is not a kernel option",
                 "write CONFIG_X=y or '# CONFIG_X is not set'",
             )
         options |= found
@@ -38,13 +38,13 @@ def wanted_options(arch: Arch, lines: Iterable[str]) -> Options:
 
 
 def build_steps(arch: Arch) -> int:
-    """Return how many steps a build takes, more or less."""
+    """Return roughly how many steps a build takes."""
     hints = tomllib.loads((FRAGMENTS / f"{arch.name}.toml").read_text("utf-8"))
     return int(hints["build_steps"])
 
 
 def parse_config(text: str) -> Options:
-    """Read the options of a .config; other lines are passed over."""
+    """Read the options of a .config; other lines are ignored."""
     options = {}
     for line in text.splitlines():
         if found := _SET.fullmatch(line.strip()):
@@ -60,7 +60,7 @@ def config_text(options: Mapping[str, str]) -> str:
 
 
 def check_config(options: Mapping[str, str], config: Path) -> None:
-    """Raise BuildError if ``config`` is without any of ``options``."""
+    """Raise BuildError if ``config`` lacks any of ``options``."""
     final = parse_config(config.read_text(encoding="utf-8"))
     missed = [
         f"{name}={value} (it is {final.get(name, 'n')})"
@@ -69,6 +69,6 @@ def check_config(options: Mapping[str, str], config: Path) -> None:
     ]
     if missed:
         raise BuildError(
-            f"options that did not take: {', '.join(missed)}",
-            "this source does not have them, or they need others that are not set",
+            f"options without effect: {', '.join(missed)}",
+            "this source lacks them, or they depend on options that are not set",
         )

@@ -1,4 +1,4 @@
-"""Builds a kernel module of one C file against a kernel of the cache."""
+"""Builds a kernel module from one C file, against a kernel in the cache."""
 
 import os
 import shutil
@@ -8,13 +8,13 @@ from pathlib import Path
 from temper.digest import file_digest, key_of
 from temper.errors import BuildError, InputError
 from temper.kernel.builder import FLAGS, Kernel
-from temper.kernel.cache import Cache, Facts
+from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import cross_prefix
 from temper.process import run
 from temper.progress import Progress
 
 RECIPE = 1
-"""Raise it when modules come out differently by a change of this file."""
+"""Raise it if a change to this file changes the modules that it builds."""
 
 _TIMEOUT = 600.0
 _LOG_TAIL = 15
@@ -29,7 +29,7 @@ ccflags-y := -I$(src) -ffile-prefix-map=$(src)/=
 def module_files(source: Path) -> list[Path]:
     """Return the C file ``source`` and the headers in its folder, which it may include.
 
-    Raises InputError when it is missing.
+    Raises InputError if ``source`` is missing.
     """
     if not source.is_file():
         raise InputError(f"there is no module source {source}")
@@ -43,10 +43,10 @@ def build_module(
     progress: Progress,
     beside: Sequence[Path] = (),
 ) -> Path:
-    """Return the module built of the C file ``source`` for ``kernel``.
+    """Return the module built from the C file ``source`` for ``kernel``.
 
-    It can include what ``module_files`` returns, and the files ``beside``. Raises
-    InputError when ``source`` is missing, BuildError when it does not build.
+    ``source`` can include the files from ``module_files`` and the files ``beside``.
+    Raises InputError if ``source`` is missing, BuildError if it does not build.
     """
     files = [*module_files(source), *beside]
     key = key_of(
@@ -58,7 +58,7 @@ def build_module(
         }
     )
 
-    def make(result: Path, work: Path) -> Facts:
+    def make(result: Path, work: Path) -> EntryFacts:
         with progress.task(f"Building module {source.stem}"):
             module = _make(kernel, files, work)
         shutil.copy(module, result)

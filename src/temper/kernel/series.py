@@ -1,4 +1,4 @@
-"""Applies a patch series, and says which hunk did not fit."""
+"""Applies a patch series, and says which hunk does not fit."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _FILE = re.compile(r"(?:checking|patching) file '?(.*?)'?(?: \(.*\))?$")
 
 @dataclass(frozen=True)
 class _Trial:
-    """How a patch would apply: ``distance`` is by how many lines hunks moved."""
+    """How a patch would apply; ``distance``: by how many lines its hunks move."""
 
     fits: bool
     distance: int
@@ -28,13 +28,13 @@ def apply_series(
 ) -> tuple[Path, ...]:
     """Apply ``patches`` to ``tree`` in order, without fuzz.
 
-    Returns those that were skipped because the tree has them already. Raises
-    SeriesError naming patch, file and hunk.
+    Returns the patches that were skipped because the tree already has them. Raises
+    SeriesError, which names patch, file and hunk.
     """
     skipped = []
     for patch in patches:
         if is_applied(tree, patch):
-            progress.say(f"{patch.name}: the source has it already")
+            progress.say(f"{patch.name}: the source already has it")
             skipped.append(patch)
         else:
             done = run([*_PATCH, patch.resolve()], tree, _TIMEOUT)
@@ -44,14 +44,14 @@ def apply_series(
 
 
 def is_applied(tree: Path, patch: Path) -> bool:
-    """Return whether ``tree`` has ``patch`` already.
+    """Return whether ``tree`` already has ``patch``.
 
-    Raises SeriesError when it has not, and cannot take it either.
+    Raises SeriesError if it does not and the patch does not apply either.
     """
     forward = _try(tree, patch)
     backward = _try(tree, patch, "--reverse")
     if forward.fits and backward.fits:
-        # Lines that repeat can fit both ways; they are where they fit better.
+        # Repetitive code can fit both ways; the direction with less offset is right.
         return backward.distance < forward.distance
     if not (forward.fits or backward.fits):
         raise SeriesError(f"{patch.name} does not apply: {_misfit(forward.lines)}")
@@ -67,7 +67,7 @@ def _try(tree: Path, patch: Path, *options: str) -> _Trial:
 
 
 def _misfit(lines: list[str]) -> str:
-    """Name file and hunk of the first misfit that patch reported in ``lines``."""
+    """Name file and hunk of the first misfit that ``patch`` printed in ``lines``."""
     file = ""
     for line in lines:
         if named := _FILE.match(line):
@@ -76,4 +76,4 @@ def _misfit(lines: list[str]) -> str:
             return f"{file}: hunk {failed[1]} (line {failed[2]}) does not match"
         if missing := re.match(r"\|\+\+\+ b/(\S+)", line):
             return f"{missing[1]}: no such file in this source"
-    return "\n".join(lines) or "patch does not say why"
+    return "\n".join(lines) or "'patch' gives no reason"

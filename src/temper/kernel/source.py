@@ -1,4 +1,4 @@
-"""Where a kernel's source comes from, and which source it is."""
+"""Finds and identifies a kernel's source."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from temper.digest import digest, file_digest
 from temper.errors import InfraError, InputError
-from temper.kernel.cache import Cache, Facts
+from temper.kernel.cache import Cache, EntryFacts
 from temper.process import need_tool, run
 from temper.progress import Progress
 
@@ -21,7 +21,7 @@ DEBIAN_SOURCES = Path("/usr/src")
 """Where Debian's linux-source-* packages put their tarballs."""
 
 _TREE = "linux"
-"""The folder of an entry that holds the source, beside the manifest."""
+"""The folder of a cache entry that holds the source, next to the manifest."""
 
 _UNPACKERS = {
     ".xz": "xz -T0",
@@ -36,7 +36,7 @@ _VERSION_FIELD = re.compile(
 )
 
 _TIMEOUT = 900.0
-"""Seconds to read or write a whole source tree, on a slow disk too."""
+"""Seconds to read or write a whole source tree, even on a slow disk."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Source:
 
     path: Path
     version: str
-    """As its Makefile says it: ``6.12.117``."""
+    """From its Makefile: ``6.12.117``."""
     digest: str
-    """Names the content, wherever it is: ``sha256:…``, ``git:…``, ``files:…``."""
+    """Identifies the content: ``sha256:…``, ``git:…``, ``files:…``."""
 
 
 def find_source(given: Path | None, series: str, cache: Cache) -> Source:
     """Return the source at ``given``, or Debian's for ``series`` (``6.12``).
 
-    Raises InputError when ``given`` is no kernel source, InfraError when Debian's
+    Raises InputError if ``given`` is not a kernel source, InfraError if Debian's
     package is not installed.
     """
     path = given or DEBIAN_SOURCES / f"linux-source-{series}.tar.xz"
@@ -66,7 +66,7 @@ def find_source(given: Path | None, series: str, cache: Cache) -> Source:
 
 
 def source_at(path: Path, cache: Cache) -> Source:
-    """Return the source at ``path``; raise InputError where there is none."""
+    """Return the source at ``path``; raise InputError if there is none."""
     if path.is_dir():
         return _folder_source(path.resolve())
     if path.is_file():
@@ -75,12 +75,12 @@ def source_at(path: Path, cache: Cache) -> Source:
 
 
 def source_tree(source: Source, cache: Cache, progress: Progress) -> Path:
-    """Return a folder with the source's files, which nobody may write to.
+    """Return a folder with the source's files; callers must not write to it.
 
-    Raises InputError when the source cannot be read.
+    Raises InputError if the source cannot be read.
     """
 
-    def make(result: Path, _work: Path) -> Facts:
+    def make(result: Path, _work: Path) -> EntryFacts:
         tree = result / _TREE
         tree.mkdir()
         if source.path.is_file():
@@ -96,7 +96,8 @@ def source_tree(source: Source, cache: Cache, progress: Progress) -> Path:
 
 
 def _tarball_source(path: Path, cache: Cache) -> Source:
-    # Hashing 150 MB takes half a second: once is enough while nothing changed.
+    # Hashing 150 MB takes half a second, so remember the digest until size or mtime
+    # changes.
     stat = path.stat()
     identity = f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}"
     name = digest(identity.encode())
@@ -142,14 +143,14 @@ def _unpack_tarball(source: Source, target: Path, progress: Progress) -> None:
     ):
 
         def checkpoint(_line: str) -> None:
-            # tar reads through our own file description, so its place is ours.
+            # tar shares our file description, so its file offset is also ours.
             task.update(os.lseek(tarball.fileno(), 0, os.SEEK_CUR))
 
         done = run(command, target, _TIMEOUT, stdin=tarball, on_line=checkpoint)
     if done.status:
         raise InputError(
             f"{source.path} cannot be unpacked: {done.tail(1)}",
-            "get the file anew; it may be cut short",
+            "download it again; it may be truncated",
         )
 
 
@@ -158,7 +159,7 @@ def _unpacker(path: Path) -> str:
         unpacker = _UNPACKERS[path.suffix]
     except KeyError:
         known = ", ".join(f".tar{suffix}" for suffix in _UNPACKERS)
-        raise InputError(f"{path} is none of {known}, nor a folder") from None
+        raise InputError(f"{path} is neither {known} nor a folder") from None
     need_tool("tar")
     need_tool(unpacker.split()[0])
     return unpacker
@@ -167,15 +168,15 @@ def _unpacker(path: Path) -> str:
 def _folder_source(path: Path) -> Source:
     makefile = path / "Makefile"
     if not makefile.is_file():
-        raise InputError(f"{path} holds no Linux source: no Makefile")
+        raise InputError(f"{path} is not a Linux source: it has no Makefile")
     version = _version(makefile.read_text(encoding="utf-8"), path)
     if _is_git(path):
         with _scratch_index(path) as env:
             return Source(path, version, _git_digest(path, env))
     if (path / ".config").exists():
         raise InputError(
-            f"{path} holds a build as well as the source",
-            f"make -C {path} mrproper, having saved its .config",
+            f"{path} contains a build as well as the source",
+            f"save its .config, then: make -C {path} mrproper",
         )
     return Source(path, version, _files_digest(path))
 
@@ -186,13 +187,13 @@ def _version(makefile: str, path: Path) -> str:
         numbers = [fields[name] for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
     except KeyError as missing:
         raise InputError(
-            f"{path} holds no Linux source: its Makefile has no {missing.args[0]}"
+            f"{path} is not a Linux source: its Makefile has no {missing.args[0]}"
         ) from None
     return ".".join(numbers) + fields.get("EXTRAVERSION", "")
 
 
 def _files_digest(folder: Path) -> str:
-    """Name the folder's files by their names, contents and what may be run."""
+    """Identify a folder by its files' names, contents and execute permissions."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         name = os.fsencode(path.relative_to(folder))
@@ -219,18 +220,18 @@ def _copy_folder(source: Source, target: Path) -> None:
         copied = _files_digest(target)
     if copied != source.digest:
         raise InputError(
-            f"{source.path} was changed while it was being read", "start again"
+            f"{source.path} changed while it was being read", "start again"
         )
 
 
 def _git_digest(folder: Path, env: dict[str, str]) -> str:
-    """Name the tree that ``git commit --all`` would make of ``folder``."""
+    """Identify ``folder`` by the tree that committing all its files would make."""
     return f"git:{_git(folder, env, 'write-tree')}"
 
 
 @contextmanager
 def _scratch_index(folder: Path) -> Iterator[dict[str, str]]:
-    """Have git see the folder as it is now, without a trace in its repository."""
+    """Let git see the folder as it is now without changing its repository."""
     index = folder / _git(folder, None, "rev-parse", "--git-path", "index")
     objects = folder / _git(folder, None, "rev-parse", "--git-path", "objects")
     with tempfile.TemporaryDirectory() as name:

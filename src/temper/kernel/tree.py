@@ -1,7 +1,7 @@
 """A feature's series as commits in a git tree, and back to patch files.
 
-The tree is where patches are worked on: its tag ``base`` is the source, and what
-is committed on top of it is the series.
+Developers work on patches in this tree: its tag ``base`` is the source, and the
+commits on top of it are the series.
 """
 
 import os
@@ -22,7 +22,7 @@ BASE = "base"
 """The tag of the source's commit."""
 
 _SKIPPED = "temper.skipped"
-"""The git setting that lists patches the source had already."""
+"""The git setting that lists the patches that the source already had."""
 
 _TIMEOUT = 1800.0
 
@@ -49,9 +49,9 @@ def make_tree(
 ) -> list[Path]:
     """Make ``folder`` a git tree of ``source`` with the feature's series on top.
 
-    Returns the patches that are commits now; what the source has already is left
-    out, and said. Raises InputError when ``folder`` has something in it, and
-    SeriesError when a patch does not apply: the tree then stands as far as it got.
+    Returns the patches that became commits; it leaves out those that the source
+    already has, and says so. Raises InputError if ``folder`` is not empty, and
+    SeriesError if a patch does not apply; the tree then has the patches before it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
@@ -72,9 +72,8 @@ def make_tree(
 def export_series(feature: Feature, folder: Path) -> list[Path]:
     """Write the commits of the tree ``folder`` to the feature's series folder.
 
-    Returns the files of the series; those that are no longer in it are removed.
-    Raises InputError when ``folder`` is no such tree, or when something that was
-    worked on would be lost.
+    Returns the files of the series, and removes files that are no longer in it.
+    Raises InputError if ``folder`` is not such a tree, or if work would be lost.
     """
     _check_tree(folder)
     series = series_folder(feature)
@@ -95,9 +94,9 @@ def _commit_base(pristine: Path, folder: Path, source: Source) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     done = run(["cp", "-a", f"{pristine}/.", folder], pristine, _TIMEOUT)
     if done.status:
-        raise InputError(f"{folder} cannot be written: {done.tail(1)}")
+        raise InputError(f"{folder} is not writable: {done.tail(1)}")
     _git(folder, "init", "--quiet")
-    # All of it: the source's .gitignore means what is built in it.
+    # --force, since the source may contain files that its .gitignore names.
     _git(folder, "add", "--all", "--force")
     message = f"Linux {source.version}\n\n{source.digest}"
     epoch = {"GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
@@ -111,10 +110,11 @@ def _commit(folder: Path, patch: Path, progress: Progress) -> bool:
     except SeriesError as error:
         raise SeriesError(
             error.message,
-            f"{folder} has what comes before it: git -C {folder} am --reject {patch}",
+            f"{folder} has the patches before it; to apply this one by hand: "
+            f"git -C {folder} am --reject {patch}",
         ) from error
     if applied:
-        progress.say(f"{patch.name}: the source has it already")
+        progress.say(f"{patch.name}: the source already has it")
         _git(folder, "config", "--add", _SKIPPED, patch.name)
     else:
         _git(folder, "am", "--quiet", patch.resolve())
@@ -122,21 +122,21 @@ def _commit(folder: Path, patch: Path, progress: Progress) -> bool:
 
 
 def _check_tree(folder: Path) -> None:
-    hint = "temper kernel tree makes one"
+    hint = "'temper kernel tree' makes one"
     if not (folder / ".git").exists():
-        raise InputError(f"{folder} is no git tree", hint)
+        raise InputError(f"{folder} is not a git tree", hint)
     if _try_git(folder, "merge-base", "--is-ancestor", BASE, "HEAD").status:
-        raise InputError(f"{folder} has no commits on a tag '{BASE}'", hint)
+        raise InputError(f"{folder}: HEAD is not based on a tag '{BASE}'", hint)
     if _git(folder, "status", "--porcelain", "--untracked-files=no").lines:
-        raise InputError(f"{folder} has changes that are not committed", "git commit")
+        raise InputError(f"{folder} has uncommitted changes", "git commit")
     if (folder / ".git" / "rebase-apply").exists():
         raise InputError(f"{folder} is in the middle of git am", "finish it first")
     skipped = _try_git(folder, "config", "--get-all", _SKIPPED).lines
     if skipped:
         raise InputError(
-            f"the source of {folder} had {', '.join(skipped)} already: "
-            "exporting would remove it from the series",
-            "make the tree from a source without it, or remove the patch and "
+            f"the source of {folder} already had {', '.join(skipped)}: "
+            "exporting would remove that from the series",
+            "make the tree from a source without it, or remove the patch and run "
             f"git config --unset-all {_SKIPPED}",
         )
 
@@ -153,7 +153,7 @@ def _git(
 def _try_git(
     folder: Path, *arguments: str | Path, env: dict[str, str] | None = None
 ) -> Finished:
-    # The user's own settings would change what patches look like.
+    # The user's own settings would change the format of the patches.
     settings = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     full = inherited | _IDENTITY | settings | (env or {})

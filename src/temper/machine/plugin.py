@@ -8,7 +8,7 @@ from pathlib import Path
 from temper.arch import Arch
 from temper.digest import key_of
 from temper.errors import BuildError, InfraError
-from temper.kernel.cache import Cache, Facts
+from temper.kernel.cache import Cache, EntryFacts
 from temper.paths import REPOSITORY
 from temper.process import run
 from temper.progress import Progress
@@ -70,7 +70,7 @@ def build_plugin(arch: Arch, level: int, cache: Cache, progress: Progress) -> Pa
         }
     )
 
-    def make(result: Path, _work: Path) -> Facts:
+    def make(result: Path, _work: Path) -> EntryFacts:
         level_flag = f"-DTEMPER_PLUGIN_API={level}"
         _compile([level_flag, *map(str, sources)], result / "counts.so")
         return {"arch": arch.name, "level": level}

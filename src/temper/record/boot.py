@@ -1,4 +1,4 @@
-"""What is known of each boot and of the whole run, as stored and reported."""
+"""The facts of each boot and of the whole run, as stored and reported."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -16,22 +16,22 @@ class MachineFacts(_Facts):
     """What a boot ran on."""
 
     name: str
-    """The kind of machine, as ``tcg``."""
+    """The kind of machine, such as ``tcg``."""
     version: str
-    """What counts depend on beside the CPU model, as ``QEMU 7.2.22``."""
+    """What counts depend on besides the CPU model, such as ``QEMU 7.2.22``."""
     cpu_model: str
     cpus: int
-    """Of the machine, not only those that the kernel brought up."""
+    """The machine's CPUs, not only those that the kernel brought up."""
     cmdline: str
     """The whole kernel command line."""
     clock: str
-    """In words, what the guest's clock was."""
+    """The guest's clock, in words."""
     unit: str
-    """Of a difference of two readings of that clock."""
+    """The unit of a difference between two readings of that clock."""
     exact: bool
-    """True when that clock counted instructions."""
+    """True if that clock counted instructions."""
     details: dict[str, str] = Field(default_factory=dict)
-    """What else this kind of machine has to tell, by name."""
+    """Other facts about this kind of machine, by name."""
 
 
 class KernelFacts(_Facts):
@@ -40,7 +40,7 @@ class KernelFacts(_Facts):
     key: str
     """The cache key of the kernel, or the hash of the image file."""
     config_hash: str = ""
-    """Empty where the kernel was not built here."""
+    """Empty if the kernel was not built here."""
     compiler: str = ""
 
 
@@ -52,30 +52,30 @@ class BootFacts(_Facts):
     machine: MachineFacts
     kernel: KernelFacts
     release: str = ""
-    """``uname -r``; empty where the kernel never came up."""
+    """``uname -r``; empty if the kernel never came up."""
     initramfs_hash: str
     status: Literal["ok", "boot_error"]
     error: str = ""
-    """Why the kernel failed, when it did."""
+    """Why the kernel failed, if it did."""
     started: datetime
     wall_seconds: float
 
 
 class StoredBoot(BaseModel):
-    """A boot with all that came back from it."""
+    """A boot with all its output."""
 
     facts: BootFacts
     records: list[dict[str, Any]]
-    """As they came over the channel, see ``temper.record.wire``."""
+    """As the target sent them, see ``temper.record.wire``."""
     console: str = ""
 
 
 class StoredRun(BaseModel):
-    """A run as the store gives it back."""
+    """A run as the store returns it."""
 
     id: int
     plan: RunPlan
     started: datetime
     finished: datetime | None = None
-    """None: interrupted or still going."""
+    """None: interrupted or still running."""
     boots: list[StoredBoot] = Field(default_factory=list)

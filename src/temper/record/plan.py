@@ -1,11 +1,11 @@
-"""A plan: all that is decided before the first boot, as plain data.
+"""A plan: everything that is decided before the first boot, as plain data.
 
 A *run* is one call of ``temper price``, ``prove`` or ``compare``. Its plan says what
-has to be built, what has to be booted, and all that its verdict depends on. So the
-plan can be printed, stored and sent elsewhere, and a stored run is judged by its own
-plan alone, whatever has become of the feature since.
+to build and what to boot, and has everything that the verdict depends on. So the plan
+can be printed, stored and sent elsewhere, and a stored run is judged by its own plan
+alone, even if the feature has changed since.
 
-Paths are relative to the checkout where the file is in it, otherwise absolute.
+Paths of files in the checkout are relative to it; all others are absolute.
 """
 
 import math
@@ -17,11 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from temper.record.outcome import Outcome
 
 FORMAT: Literal[2] = 2
-"""Raise it when older plans can no longer be judged."""
+"""Raise it if a change makes it impossible to judge older plans."""
 
 
 class Plain(BaseModel):
-    """Plain data: immutable, and without fields that nobody knows."""
+    """Plain data: immutable, and without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 class Slot(Plain):
-    """A place for one boot in a run's plan."""
+    """The place of one boot in a run's plan."""
 
     variant: str
     repeat: int
@@ -43,7 +43,7 @@ class Slot(Plain):
 
 
 class KernelPlan(Plain):
-    """Which kernel is built, or which image file is taken as it is."""
+    """A kernel to build, or an image file to use as it is."""
 
     key: str
     """Its key in the cache, or ``file:`` and the SHA-256 of the image file."""
@@ -51,14 +51,14 @@ class KernelPlan(Plain):
     """The image file; empty: the kernel is built."""
     source: str = ""
     version: str = ""
-    """Of the source, as its Makefile says it."""
+    """The source's version, from its Makefile."""
     patches: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
-    """``CONFIG_X=y`` lines on top of the architecture's fragment."""
+    """``CONFIG_X=y`` lines in addition to the architecture's fragment."""
 
     @property
     def title(self) -> str:
-        """What it is, in a few words."""
+        """A short description."""
         if self.image:
             return self.image
         patched = f" with {len(self.patches)} patch" if self.patches else ""
@@ -66,22 +66,22 @@ class KernelPlan(Plain):
 
 
 class VariantPlan(Plain):
-    """One way to run a kernel, and what has to be found of it."""
+    """One way to run a kernel, and what checks and proofs must find."""
 
     title: str
     kernel: KernelPlan
     cmdline: str
-    """Kernel command line, after what the machine itself needs."""
+    """Kernel command line, in addition to what the machine needs."""
     cpu: str
     """CPU model; empty: the machine's own."""
     in_force: bool | None
     """What the in-force checks must find; None: there are none."""
     expect: dict[str, Outcome] = Field(default_factory=dict)
-    """proof -> the outcome it must have; any outcome will do for the others."""
+    """proof -> the outcome it must have; other proofs may have any outcome."""
     sabotage: bool = False
-    """A kernel broken on purpose, to see that the proofs notice."""
+    """True: this kernel is broken on purpose, to see whether the proofs notice."""
     expected_complaints: tuple[str, ...] = ()
-    """Regular expressions of what this kernel may complain of on its console."""
+    """Regular expressions of complaints that this kernel may print on its console."""
 
 
 class ProofPlan(Plain):
@@ -92,20 +92,20 @@ class ProofPlan(Plain):
     """The words that run it on the target."""
     judge: str
     params: dict[str, float]
-    """What the judge is told, as keyword arguments."""
+    """Keyword arguments of the judge."""
 
 
 class Switch(Plain):
-    """A register write that counts as one instruction and takes hardware longer."""
+    """A register write that counts as one instruction but costs more on hardware."""
 
     title: str = Field(max_length=30)
-    """What such writes are called, as ``level switches``; it goes into headings."""
+    """What such writes are called, such as ``level switches``; used in headings."""
     counted_as: str
-    """The class of instructions that they are in, as ``kernel_wrmsr``."""
+    """The class of instructions that contains them, such as ``kernel_wrmsr``."""
     cycles: tuple[float, float]
-    """Least and most that one takes on hardware: stated, not measured."""
+    """The least and the most that one takes on hardware: stated, not measured."""
     source: str
-    """Where ``cycles`` is from."""
+    """Where ``cycles`` comes from."""
 
     @model_validator(mode="after")
     def _cycles_are_a_range(self) -> Self:
@@ -115,43 +115,43 @@ class Switch(Plain):
 
 
 class Programs(Plain):
-    """Programs for the target that are built together."""
+    """Programs for the target, built together."""
 
     title: str
     folder: str
     sources: dict[str, tuple[str, ...]]
     """program -> its C files in ``folder``, which may include the headers there."""
     wanted: tuple[str, ...]
-    """Those that go into the initramfs."""
+    """The programs that go into the initramfs."""
     key: str
     """Their key in the cache."""
 
 
 class Module(Plain):
-    """A kernel module that is built for each variant's kernel."""
+    """A kernel module to build for each variant's kernel."""
 
     source: str
     """Its C file, which may include the headers in its folder."""
     kernel_files: tuple[str, ...] = ()
     """Files of the kernel's own source that it includes."""
     digest: str
-    """SHA-256 of ``source`` and of those headers."""
+    """SHA-256 over ``source`` and the headers in its folder."""
 
 
 class Work(Plain):
     """What every boot of a run does, and what it needs for that."""
 
     job: tuple[str, ...]
-    """Lines of the job, without those the machine decides."""
+    """Lines of the job, without those that the machine adds."""
     cpus: int
     exact: bool
     """Whether the clock must count instructions."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
-    """File that goes into the initramfs as it is -> its SHA-256."""
+    """File that goes into the initramfs unchanged -> its SHA-256."""
     host_files: dict[str, str] = Field(default_factory=dict)
-    """The same for files that keep the path they have on this host."""
+    """The same for files that keep their path on this host."""
 
     @property
     def program_count(self) -> int:
@@ -160,16 +160,16 @@ class Work(Plain):
 
 
 class RunPlan(Plain):
-    """A run, before its first boot. Immutable afterwards."""
+    """What a run will do; complete before its first boot and immutable."""
 
     format: Literal[2] = FORMAT
     kind: Kind
     feature: str
-    """Name of the feature; for compare the word ``compare``."""
+    """The feature's name; ``compare`` for a comparison."""
     title: str
     """The feature's title."""
     setting: str = ""
-    """The architecture's setting that all boots have; empty: none."""
+    """The setting of the architecture in all boots; empty: none."""
     arch: str
     machine: str
     baseline: str
@@ -181,19 +181,19 @@ class RunPlan(Plain):
     variants: dict[str, VariantPlan]
     proofs: dict[str, ProofPlan] = Field(default_factory=dict)
     has_proofs: bool = True
-    """False: no attack on the feature is known, so nothing shows that it holds."""
+    """False: Temper has no attack on the feature, so nothing shows that it holds."""
     complaints: tuple[str, ...] = ()
-    """Regular expressions of console lines that are complaints of the feature's own."""
+    """Regular expressions of console lines by which the feature's code complains."""
     expected_complaints: tuple[str, ...] = ()
-    """Those of complaints that the programs of the job bring about on purpose."""
+    """Regular expressions of complaints that programs of the job cause on purpose."""
     definitions: tuple[str, ...] = ()
-    """Lines of the job whose definitions all proofs are judged against."""
+    """Lines of the job that report kernel definitions, which every judge gets."""
     variants_left_out: tuple[str, ...] = ()
-    """Variants of the feature that were not asked for."""
+    """Variants of the feature that the user did not ask for."""
     proofs_left_out: tuple[str, ...] = ()
-    """Proofs of the feature, for this architecture, that were not asked for."""
+    """The feature's proofs for this architecture that the user did not ask for."""
     switch: Switch | None = None
-    """The costly register write that the feature states, if it does (price)."""
+    """The expensive register write that the feature states, if any (price)."""
     calls: int = 0
     """System calls to time in each boot (price, compare)."""
     work: Work
@@ -204,5 +204,5 @@ class RunPlan(Plain):
 
     @property
     def full_title(self) -> str:
-        """The title, and the setting wherever there is one."""
+        """The title, with the setting if there is one."""
         return f"{self.title}, with {self.setting}" if self.setting else self.title

@@ -1,7 +1,7 @@
-"""The records that a target sends, one JSON object a line.
+"""The records that a target sends, one JSON object per line.
 
 Every record has ``type`` and a sequence number ``n`` that starts at 0 and has no
-gaps; the last is ``end``. So a lost, torn or foreign line is noticed.
+gaps; the last record is ``end``. So a lost, torn or foreign line is noticed.
 """
 
 import json
@@ -18,7 +18,7 @@ class WireError(ValueError):
 
 
 class Record(BaseModel):
-    """What all records have."""
+    """The fields that all records have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,7 +26,7 @@ class Record(BaseModel):
 
 
 class Boot(Record):
-    """First of all: the target is up."""
+    """The first record: the target is up."""
 
     type: Literal["boot"]
     protocol: Literal[1]
@@ -41,7 +41,7 @@ class Start(Record):
 
     type: Literal["start"]
     program: str
-    """Its words, joined by blanks."""
+    """The words of its line, joined by spaces."""
 
 
 class Histogram(Record):
@@ -55,12 +55,12 @@ class Histogram(Record):
     type: Literal["histogram"]
     workload: str
     tick: bool
-    """True: a timer tick fell into the sample, or between it and the one before."""
+    """True: a timer tick hit each sample, or the gap between it and the one before."""
     bins: list[tuple[int, int]]
 
 
 class Workload(Record):
-    """A workload is done; its histogram records came before this."""
+    """A workload is done; its histogram records came before this one."""
 
     type: Literal["workload"]
     workload: str
@@ -68,21 +68,21 @@ class Workload(Record):
     samples: int
     warmup: int
     operations: int
-    """How many operations one sample holds (2 context switches a round)."""
+    """Operations per sample, such as 2 context switches per round."""
     overhead: int
-    """What the timing of a sample costs itself, in ``unit``, included in it."""
+    """What timing a sample costs, in ``unit``; every sample includes it."""
     sequence: str
     """Hash of the samples in the order they were taken, hexadecimal."""
     elapsed: int
-    """``unit`` from the first marker to the last."""
+    """Time in ``unit`` from the first marker to the last."""
     interrupts: int
-    """Interrupts the kernel counted meanwhile, over all CPUs."""
+    """Interrupts that the kernel counted in that time, on all CPUs."""
     region: int
-    """Which marked region, counted from 0 over the whole boot, held it."""
+    """The number of its marked region; the boot's first one is 0."""
 
 
 class InForce(Record):
-    """Whether the mitigation was on at this moment, found by behaviour."""
+    """Whether the mitigation was on at this moment, judged by behaviour."""
 
     type: Literal["in_force"]
     feature: str
@@ -91,7 +91,7 @@ class InForce(Record):
 
 
 class Samples(Record):
-    """Raw values of a proof, in order; may come in several records."""
+    """Raw values of a proof, in order; they may come in several records."""
 
     type: Literal["samples"]
     name: str
@@ -117,7 +117,7 @@ class Exit(Record):
 class Classes(Record):
     """Instructions of one marked region by class, counted by the QEMU plugin.
 
-    Sent by the machine, not by the target, after the fact.
+    The machine adds this record; the target does not send it.
     """
 
     type: Literal["classes"]
@@ -126,7 +126,7 @@ class Classes(Record):
 
 
 class End(Record):
-    """Nothing comes after this."""
+    """The last record."""
 
     type: Literal["end"]
 
@@ -162,7 +162,7 @@ def parse_line(line: str, expected: int) -> AnyRecord:
     """Parse one line; ``expected`` is the sequence number it must have."""
     try:
         fields = json.loads(line)
-    # Garbage can also hold a number, or a nesting, that Python will not take.
+    # Garbage may also have a number too long, or nesting too deep, for Python.
     except (ValueError, RecursionError) as error:
         raise WireError(f"record {expected} is not JSON: {line[:60]!r}") from error
     if not isinstance(fields, dict):

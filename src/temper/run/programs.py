@@ -1,4 +1,4 @@
-"""The programs that run on a target: which there are, and how they are built."""
+"""The programs that run on a target, and how to build them."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from temper.arch import Arch
 from temper.catalog import Feature
 from temper.digest import key_of
 from temper.errors import BuildError
-from temper.kernel.cache import Cache, Facts
+from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import compiler_version
 from temper.paths import absolute, portable
 from temper.process import run
@@ -20,7 +20,7 @@ _TIMEOUT = 120.0
 
 
 def target_programs(arch: Arch, wanted: Iterable[str] = ()) -> Programs:
-    """Plan init and the workload programs; of these, only ``wanted`` are packed."""
+    """Plan init and all workload programs; only init and ``wanted`` are packed."""
     sources: dict[str, tuple[str, ...]] = {"init": ("init.c",)}
     sources |= {name: (f"{name}.c", "sample.c") for name in workload_table()}
     packed = {"init", *wanted}
@@ -30,7 +30,7 @@ def target_programs(arch: Arch, wanted: Iterable[str] = ()) -> Programs:
 
 
 def proof_programs(arch: Arch, feature: Feature) -> Programs:
-    """Plan the programs of a feature's proofs and of its in-force check."""
+    """Plan the programs of a feature's proofs, definitions and in-force check."""
     sources = {p.program: (f"{p.program}.c",) for p in feature.target_programs}
     return programs(
         arch, feature.folder / "proof", sources, f"proofs of {feature.name}"
@@ -44,9 +44,9 @@ def programs(
     title: str,
     wanted: Iterable[str] | None = None,
 ) -> Programs:
-    """Plan programs of ``folder``; ``wanted``: those that are packed, by default all.
+    """Plan programs in ``folder``; ``wanted``: those to pack, by default all.
 
-    ``sources``: program -> its C files. Raises InfraError without the compiler.
+    ``sources``: program -> its C files. Raises InfraError if there is no compiler.
     """
     inputs = {
         "names": sources,
@@ -69,12 +69,12 @@ def programs(
 def build_programs(
     planned: Programs, arch: Arch, cache: Cache, progress: Progress
 ) -> list[Path]:
-    """Return the paths of the wanted programs, building all if the cache has none.
+    """Return the paths of the wanted programs; build all if they are not cached.
 
-    Raises BuildError for one that does not build.
+    Raises BuildError for a program that does not build.
     """
 
-    def make(result: Path, _work: Path) -> Facts:
+    def make(result: Path, _work: Path) -> EntryFacts:
         for name, sources in planned.sources.items():
             _compile(arch, absolute(planned.folder), sources, result / name)
         return {"arch": arch.name, "programs": list(planned.sources)}

@@ -1,4 +1,4 @@
-"""Results: a database for facts, one raw file per boot for samples."""
+"""Results: a database for the facts, and one raw file per boot for the samples."""
 
 from temper.store.store import RunSummary, Store
 

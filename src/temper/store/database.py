@@ -1,4 +1,4 @@
-"""Connecting to SQLite or PostgreSQL, and what their failures mean to a user."""
+"""Connects to SQLite or PostgreSQL, and explains their failures to the user."""
 
 import errno
 import sqlite3
@@ -16,13 +16,13 @@ from sqlalchemy.pool import NullPool
 from temper.errors import InputError, StoreError
 
 BUSY_SECONDS = 60
-"""How long to wait for another process's transaction; each takes far less."""
+"""How long to wait for another process's transaction; none takes that long."""
 
 _FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGED_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _POSTGRESQL_DISK_FULL = "53100"
 
-_HOST_HINT = "see that its folder can be written and has space left"
+_HOST_HINT = "check that its folder is writable and has space left"
 
 
 def parse_url(text: str) -> URL:
@@ -30,28 +30,28 @@ def parse_url(text: str) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        # Without the text: there may be a password in it.
+        # The text is left out, since it may contain a password.
         raise InputError(
-            "what TEMPER_STORE holds is not a database URL",
-            "as in sqlite:////srv/temper/results.db or postgresql://host/temper",
+            "TEMPER_STORE is not a database URL",
+            "examples: sqlite:////srv/temper/results.db, postgresql://host/temper",
         ) from None
     place = url.render_as_string(hide_password=True)
     if url.get_backend_name() == "postgresql":
         return url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() != "sqlite":
-        raise InputError(f"{place}: results are kept in SQLite or PostgreSQL only")
+        raise InputError(f"{place}: Temper keeps results only in SQLite or PostgreSQL")
     if url.database in (None, "", ":memory:"):
-        raise InputError(f"{place} names no file, nothing would be kept")
+        raise InputError(f"{place} names no file, so nothing would be kept")
     return url.set(drivername="sqlite")
 
 
 def connect(url: URL) -> Engine:
     """Return the engine of a URL from ``parse_url``.
 
-    Raises InputError when the driver is not installed.
+    Raises InputError if the driver is not installed.
     """
-    # Without a pool every transaction opens the file that is there now, also
-    # after another process has replaced a damaged one.
+    # Without a pool, every transaction opens the current file, even after another
+    # process has replaced a damaged one.
     if url.get_backend_name() == "sqlite":
         engine = create_engine(
             url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS}
@@ -72,8 +72,8 @@ def connect(url: URL) -> Engine:
 def _begin_immediately(engine: Engine) -> None:
     """Take SQLite's write lock when a transaction begins.
 
-    A transaction that reads first and writes later gets "database is locked" at
-    once, whatever the timeout, if another one wrote in between.
+    Otherwise a transaction that reads first and writes later gets "database is
+    locked" at once, whatever the timeout, if another one wrote in between.
     """
 
     @event.listens_for(engine, "connect")
@@ -86,7 +86,7 @@ def _begin_immediately(engine: Engine) -> None:
 
 
 def find_damage(path: Path) -> str:
-    """Return what is wrong with a SQLite file, "" if nothing is."""
+    """Return what is wrong with a SQLite file; "" if it is intact."""
     try:
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -98,14 +98,14 @@ def find_damage(path: Path) -> str:
 
 
 def use_wal(path: Path) -> None:
-    """Let who only looks at a SQLite file not wait for who writes to it."""
+    """Let readers of a SQLite file work without waiting for writers."""
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
 
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn failures of database and files into StoreErrors on ``what``."""
+    """Turn failures of the database and of files into StoreErrors about ``what``."""
     try:
         yield
     except DBAPIError as error:
@@ -117,7 +117,7 @@ def explained(what: str) -> Iterator[None]:
     except Timeout as error:
         raise StoreError(
             f"{what}: another process holds {error.lock_file}",
-            "wait for it, or end it",
+            "wait for it or end it",
         ) from error
     except OSError as error:
         if error.errno in _FULL_ERRNOS:
@@ -135,7 +135,7 @@ def _database_error(what: str, error: BaseException) -> StoreError:
     hint = (
         _HOST_HINT
         if isinstance(error, sqlite3.Error)
-        else "see that the server runs and TEMPER_STORE is right"
+        else "check that the server runs and that TEMPER_STORE is right"
     )
     return StoreError(f"{what}: {str(error).strip()}", hint)
 
@@ -143,18 +143,18 @@ def _database_error(what: str, error: BaseException) -> StoreError:
 def _damaged(what: str, why: str) -> StoreError:
     return StoreError(
         f"{what} is damaged: {why}",
-        "move its file away, the next command rebuilds it from the raw files of "
-        "the boots; on PostgreSQL restore a backup",
+        "SQLite: move the file away, and the next command rebuilds it from the raw "
+        "files of the boots; PostgreSQL: restore a backup",
     )
 
 
 def _disk_full(what: str) -> StoreError:
     return StoreError(
         f"no space left for {what}",
-        "free some space, then resume the run: all its boots so far are kept",
+        "free some space, then resume the run: all its finished boots are kept",
     )
 
 
 def _sqlite_code(error: BaseException) -> int:
-    # The low byte: the rest tells kinds of one error apart.
+    # The low byte is the error; the rest only distinguishes kinds of it.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

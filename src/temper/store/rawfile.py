@@ -1,7 +1,7 @@
-"""The raw file of a boot: its head in the first line, then a record a line.
+"""The raw file of a boot: its head in the first line, then one record per line.
 
-The head holds all that the database knows of the run and the boot, so a lost
-database is rebuilt from these files.
+The head has all that the database knows about the run and the boot, so that a lost
+database can be rebuilt from these files.
 """
 
 import gzip
@@ -24,20 +24,20 @@ _SUFFIX = ".jsonl.gz"
 
 
 class RunHead(BaseModel):
-    """What a run is from its first moment on."""
+    """What is known of a run from its start."""
 
     model_config = ConfigDict(frozen=True)
 
     id: int
     uuid: str
     store: str
-    """Name of the database it is in: several may share a data folder."""
+    """The name of its database, since several may share a data folder."""
     started: datetime
     plan: RunPlan
 
 
 class BootHead(BaseModel):
-    """First line of a raw file."""
+    """The first line of a raw file."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,9 +47,9 @@ class BootHead(BaseModel):
 
 
 def raw_path(folder: Path, run: RunHead, slot: Slot) -> Path:
-    """Return where in ``folder`` a boot's raw file is.
+    """Return the path of a boot's raw file in ``folder``.
 
-    The uuid keeps apart runs of the same number in different databases.
+    The uuid distinguishes runs with the same number in different databases.
     """
     name = f"{quote(slot.variant, safe='')}-{slot.repeat}{_SUFFIX}"
     return folder / f"{run.id}-{run.uuid[:8]}" / name
@@ -67,8 +67,7 @@ def _console_path(path: Path) -> Path:
 def write_boot(path: Path, run: RunHead, boot: StoredBoot) -> str:
     """Write a boot's console and raw file; return the raw file's SHA-256.
 
-    After a power cut the raw file is there as a whole, with its console, or not
-    at all.
+    After a power cut, the raw file is either complete, with its console, or absent.
     """
     head = BootHead(run=run, facts=boot.facts).model_dump(mode="json")
     lines = (json.dumps(line) + "\n" for line in (head, *boot.records))
@@ -94,7 +93,7 @@ def _write_durably(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make renames in ``folder`` outlast a power cut."""
+    """Make renames in ``folder`` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -103,7 +102,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_intact(path: Path, sha256: str) -> bool:
-    """Return whether a boot's files are there, the raw one as it was written."""
+    """Whether a boot's files exist, and its raw file is as it was written."""
     try:
         return digest(path.read_bytes()) == sha256 and _console_path(path).exists()
     except FileNotFoundError:
@@ -111,12 +110,12 @@ def is_intact(path: Path, sha256: str) -> bool:
 
 
 def read_boot(path: Path, sha256: str) -> StoredBoot:
-    """Read a boot back; raise StoreError if ``is_intact`` is not so."""
+    """Read a boot back; raise StoreError if it is not intact."""
     if not is_intact(path, sha256):
         raise StoreError(
             f"the raw file {path} of a boot is damaged or missing",
-            "resume the run: it boots this one again (a team's stores need "
-            "TEMPER_DATA to be a shared folder)",
+            "resume the run: that repeats this boot (if a team shares a store, "
+            "TEMPER_DATA must be a shared folder)",
         )
     head, records, _ = read_raw(path)
     console = _console_path(path).read_bytes().decode(errors="replace")
@@ -130,8 +129,8 @@ def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
     """
     content = path.read_bytes()
     try:
-        # pydantic's own JSON parser refuses the halves of surrogate pairs that
-        # stand for undecodable bytes, as in a command line.
+        # pydantic's own JSON parser refuses the lone surrogates that stand for
+        # undecodable bytes, for example in a command line.
         first, *records = map(json.loads, gzip.decompress(content).splitlines())
         _check_format(path, first)
         head = BootHead.model_validate(first)
@@ -143,4 +142,4 @@ def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
 
 def _check_format(path: Path, head: object) -> None:
     if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
-        raise StoreError(f"the raw file {path} is of another version of Temper")
+        raise StoreError(f"another version of Temper wrote the raw file {path}")

@@ -1,4 +1,4 @@
-"""What is done about a database that is damaged or gone."""
+"""Rescues a database that is damaged or gone."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from temper.store.schema import boots, runs
 
 @dataclass(frozen=True)
 class _Found:
-    """A raw file that is intact."""
+    """An intact raw file."""
 
     run: RunHead
     facts: BootFacts
@@ -41,7 +41,7 @@ def set_aside(database: Path) -> Path:
 def rebuild(conn: Connection, folder: Path, store: str, progress: Progress) -> None:
     """Enter the boots of all raw files that name ``store`` into empty tables.
 
-    Tells ``progress`` how many, and which raw files are damaged and left out.
+    Tells ``progress`` how many there are, and which damaged raw files are left out.
     """
     found: dict[int, list[_Found]] = defaultdict(list)
     for boot in _intact_boots(folder, store, progress):
@@ -67,7 +67,7 @@ def _intact_boots(folder: Path, store: str, progress: Progress) -> Iterator[_Fou
         if head.run.store != store:
             continue
         if uuids.setdefault(head.run.id, head.run.uuid) != head.run.uuid:
-            progress.say(f"{path} is of another run {head.run.id}; left out")
+            progress.say(f"{path} belongs to another run {head.run.id}; left out")
             continue
         yield _Found(head.run, head.facts, sha256)
 

@@ -1,4 +1,4 @@
-"""Between the models and the rows of the tables."""
+"""Converts between the models and the rows of the tables."""
 
 import json
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from temper.store.rawfile import RunHead
 
 
 class PlanHead(BaseModel):
-    """What can be read of a plan, whichever version of Temper stored it."""
+    """The part of a plan that is readable whichever version of Temper stored it."""
 
     machine: str
     arch: str
@@ -22,16 +22,16 @@ class PlanHead(BaseModel):
     slots: list[Slot]
     command: str
     format: int = 1
-    """The first one did not say."""
+    """Plans of the first format do not have this field."""
 
 
 def timestamp(time: datetime) -> str:
-    """Return a time in the form that sorts as it runs."""
+    """Return a time as text that sorts chronologically."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _text(model: BaseModel) -> str:
-    # In ASCII: PostgreSQL takes no NUL, and what a kernel printed may hold one.
+    # ASCII, because PostgreSQL accepts no NUL and a kernel may have printed one.
     return json.dumps(model.model_dump(mode="json"))
 
 
@@ -63,21 +63,21 @@ def boot_row(run: int, facts: BootFacts, sha256: str) -> dict[str, Any]:
 def stored_plan(row: RowMapping) -> RunPlan:
     """Read a run's plan back.
 
-    Raises StoreError for a plan of another version of Temper, JSONDecodeError or
-    ValidationError for one that is damaged.
+    Raises StoreError for a plan from another version of Temper, JSONDecodeError or
+    ValidationError for a damaged one.
     """
     head = plan_head(row)
     if head.format != FORMAT:
         raise StoreError(
-            f"run {row['id']} was stored by another version of Temper, in a form that "
-            "this one cannot judge",
+            f"run {row['id']} was stored by another version of Temper, in a format "
+            "that this version cannot judge",
             f"measure again: {head.command}",
         )
     return RunPlan.model_validate(json.loads(row["plan"]))
 
 
 def plan_head(row: RowMapping) -> PlanHead:
-    """Read what the plans of all versions have.
+    """Read the part of a plan that all versions have.
 
     Raises JSONDecodeError or ValidationError if it is damaged.
     """

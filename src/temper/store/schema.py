@@ -1,7 +1,7 @@
 """The tables. Times are ISO 8601 in UTC; plans and facts are JSON.
 
-Both are text, so SQLite and PostgreSQL hand back the same bytes and pydantic
-alone decides whether they are still what was written.
+Both are text, so SQLite and PostgreSQL return the same bytes, and only pydantic
+validates them.
 """
 
 from sqlalchemy import (
@@ -50,22 +50,22 @@ boots = Table(
     Column("run", ForeignKey(runs.c.id), primary_key=True),
     Column("variant", String, primary_key=True),
     Column("repeat", Integer, primary_key=True),
-    # For whoever asks in SQL; Temper reads them, checked, from the raw file.
+    # For SQL users; Temper itself reads the facts from the checked raw file.
     Column("facts", Text, nullable=False),
     Column("sha256", String, nullable=False),
 )
 
-# Any number will do, as long as every Temper takes the same.
+# Any number will do, as long as every Temper uses the same one.
 _CREATION_LOCK = 0x7E3FE2
 
 
 def prepare(conn: Connection, what: str) -> bool:
-    """Create the tables where there are none; return whether that was so.
+    """Create the tables if there are none; return whether it created them.
 
-    Raises StoreError for tables of another version than ours.
+    Raises StoreError if the existing tables have another version.
     """
     if conn.dialect.name == "postgresql":
-        # CREATE TABLE IF NOT EXISTS fails there when two run it at once.
+        # On PostgreSQL, CREATE TABLE IF NOT EXISTS fails if two run it at once.
         conn.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
     if not inspect(conn).has_table(schema.name):
         _metadata.create_all(conn)
@@ -74,7 +74,7 @@ def prepare(conn: Connection, what: str) -> bool:
     found = conn.scalar(select(schema.c.version))
     if found != VERSION:
         raise StoreError(
-            f"{what} has schema version {found}, this Temper knows only {VERSION}",
-            "use the Temper that wrote it, or let TEMPER_STORE name another store",
+            f"{what} has schema version {found}; this Temper knows only {VERSION}",
+            "use the Temper that wrote it, or set TEMPER_STORE to another store",
         )
     return False

@@ -60,19 +60,19 @@ class RunSummary(BaseModel):
     setting: str
     started: datetime
     finished: datetime | None
-    """None: interrupted or still going."""
+    """None: interrupted or still running."""
     boots_done: int
     boots_planned: int
     current: bool
-    """False: stored by another version of Temper, so that it cannot be judged."""
+    """False: another version of Temper stored it, so this one cannot judge it."""
 
 
 class Store:
-    """Runs and their boots, kept so that no crash tears a boot apart.
+    """Runs and their boots, stored so that no crash leaves half a boot.
 
-    A boot's raw file is on the disk before its row is in the database, so a row
-    always has its file; a file without a row counts as a boot not done. Any
-    number of processes may use one store at once.
+    A boot's raw file is on disk before its row is in the database, so every row has
+    its file; a file without a row counts as a boot not done. Any number of processes
+    may use a store at once.
     """
 
     def __init__(self, url: URL, data: Path) -> None:
@@ -88,16 +88,15 @@ class Store:
         data: Path | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Open a store, creating it where there is none.
+        """Open a store, creating it if there is none.
 
-        ``url`` is any SQLite or PostgreSQL URL, by default that in
-        ``TEMPER_STORE`` or results.db in ``data``; ``data`` is by default
-        ``paths.data_home()`` and takes the raw files. A SQLite file that is
-        damaged is renamed, one that is gone or was renamed is rebuilt from the
-        raw files, and ``progress`` is told so.
+        ``url`` is any SQLite or PostgreSQL URL; the default is ``TEMPER_STORE`` or
+        else results.db in ``data``. ``data`` holds the raw files and defaults to
+        ``paths.data_home()``. A damaged SQLite file is renamed, a missing or renamed
+        one is rebuilt from the raw files, and ``progress`` is told so.
 
-        Raises InputError for a URL that cannot be used, StoreError for a store
-        of another schema version and for what host or server refuse.
+        Raises InputError for an unusable URL, StoreError for a store with another
+        schema version and for anything that the host or server refuses.
         """
         data = data or paths.data_home()
         given = url or os.environ.get("TEMPER_STORE")
@@ -110,7 +109,7 @@ class Store:
         if parsed.get_backend_name() == "sqlite":
             store._prepare_sqlite(Path(str(parsed.database)), progress or Quiet())
         else:
-            # A server has backups, and other hosts' raw files are not here.
+            # A server has backups, and the raw files may be on other hosts.
             with store._transaction() as conn:
                 prepare(conn, store._what)
         return store
@@ -125,14 +124,14 @@ class Store:
         damage = find_damage(database)
         if damage:
             aside = set_aside(database)
-            progress.say(f"{database} is damaged ({damage}); kept as {aside}")
+            progress.say(f"{database} is damaged ({damage}); renamed to {aside}")
         use_wal(database)
         with self._transaction() as conn:
             if prepare(conn, self._what):
                 rebuild(conn, self._folder, self._name, progress)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Disconnect from the database."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -160,11 +159,11 @@ class Store:
         return number
 
     def missing(self, run: int) -> list[Slot]:
-        """Return the slots of a run that have no intact boot, in their order.
+        """Return the slots of a run that have no intact boot, in the plan's order.
 
-        A kernel that panicked is a result: trying it again until it comes up
-        would hide what was to be found. So such a boot is not missing. One whose
-        raw file has been damaged is, so that resuming the run mends it.
+        A kernel that panicked is a result, so its boot is not missing: booting it
+        again until it comes up would hide the finding. A boot with a damaged raw
+        file is missing, so that resuming the run repairs it.
         """
         with self._transaction() as conn:
             head = self._head(conn, run)
@@ -178,10 +177,10 @@ class Store:
             ]
 
     def save_boot(self, run: int, boot: StoredBoot) -> None:
-        """Keep a boot for good, or, when this raises, not at all.
+        """Store a boot durably or, if this raises, not at all.
 
-        Raises StoreError if the slot already has an intact boot: somebody else
-        is resuming the same run.
+        Raises StoreError if the slot already has an intact boot: then another
+        process is resuming the same run.
         """
         slot = Slot(variant=boot.facts.variant, repeat=boot.facts.repeat)
         with self._transaction() as conn:
@@ -192,7 +191,7 @@ class Store:
             sha256 = _saved(conn, run).get(slot)
             if sha256 is not None and is_intact(path, sha256):
                 raise StoreError(
-                    f"run {run} already has its boot {slot.variant}-{slot.repeat}",
+                    f"run {run} already has boot {slot.variant}-{slot.repeat}",
                     "another process is resuming this run: let it finish",
                 )
             conn.execute(
@@ -206,14 +205,14 @@ class Store:
             conn.execute(insert(boots).values(boot_row(run, boot.facts, sha256)))
 
     def finish(self, run: int) -> None:
-        """Note that a run ended, now, with all that it was for."""
+        """Record that a run finished now, with all its boots."""
         now = timestamp(datetime.now(UTC))
         with self._transaction() as conn:
             self._head(conn, run)
             conn.execute(update(runs).where(runs.c.id == run).values(finished=now))
 
     def runs(self) -> list[RunSummary]:
-        """Return all runs, the newest first."""
+        """Return all runs, newest first."""
         done = (
             select(func.count())
             .where(boots.c.run == runs.c.id)
@@ -232,9 +231,9 @@ class Store:
         return number
 
     def plan(self, run: int) -> RunPlan:
-        """Return what a run is to do; raise InputError if there is no such run.
+        """Return the plan of a run; raise InputError if there is no such run.
 
-        Reads no raw file, so it also serves to mend one that is damaged.
+        Reads no raw file, so it works even if one is damaged.
         """
         with self._transaction() as conn:
             return self._head(conn, run).plan
@@ -242,8 +241,8 @@ class Store:
     def load(self, run: int) -> StoredRun:
         """Return a run with all its boots, in the order of its plan.
 
-        Raises InputError if there is no such run, StoreError naming the first
-        raw file that is damaged.
+        Raises InputError if there is no such run, StoreError if a raw file is
+        damaged; the message names the first.
         """
         with self._transaction() as conn:
             head = self._head(conn, run)
@@ -264,13 +263,13 @@ class Store:
             )
 
     def _head(self, conn: Connection, run: int, lock: bool = False) -> RunHead:
-        """Read a run; with ``lock`` nobody else saves to it meanwhile."""
+        """Read a run; with ``lock``, other processes cannot save to it meanwhile."""
         query = select(runs).where(runs.c.id == run)
-        # SQLite knows no row locks; there the transaction has the whole file's.
+        # SQLite has no row locks, but there the transaction locks the whole file.
         row = conn.execute(query.with_for_update() if lock else query).mappings()
         found = row.one_or_none()
         if found is None:
-            raise InputError(f"there is no run {run}", "temper runs lists them")
+            raise InputError(f"there is no run {run}", "'temper runs' lists all runs")
         return run_head(found, self._name)
 
     def _raw(self, head: RunHead, slot: Slot) -> Path:
@@ -278,7 +277,7 @@ class Store:
 
 
 def _name(url: URL, data: Path) -> str:
-    """Return what raw files call the store; the data folder may be moved."""
+    """Return the store's name in raw files; it survives moving the data folder."""
     if url.get_backend_name() != "sqlite":
         return f"{url.host or 'localhost'}/{url.database}"
     database = Path(str(url.database)).resolve()
@@ -288,7 +287,7 @@ def _name(url: URL, data: Path) -> str:
 
 
 def _saved(conn: Connection, run: int) -> dict[Slot, str]:
-    """Return the SHA-256 of the raw file of every boot of a run."""
+    """Return slot -> SHA-256 of its raw file, for every saved boot of a run."""
     rows = conn.execute(select(boots).where(boots.c.run == run)).mappings()
     return {Slot(variant=r["variant"], repeat=r["repeat"]): r["sha256"] for r in rows}
 
