@@ -1,7 +1,7 @@
 """Reads ``features/*/feature.toml`` into typed objects.
 
-Everything a feature is stands in its folder; this module only checks that it is
-complete and says where it is not.
+A feature's folder has everything about it; this module only checks that it is
+complete, and says what is missing.
 """
 
 import re
@@ -26,12 +26,12 @@ def _compiles(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"'{pattern}' is no regular expression: {error}") from None
+        raise ValueError(f"'{pattern}' is not a regular expression: {error}") from None
     return pattern
 
 
 Pattern = Annotated[str, AfterValidator(_compiles)]
-"""A regular expression, as Python has them."""
+"""A regular expression in Python's syntax."""
 
 
 class Variant(Plain):
@@ -39,25 +39,25 @@ class Variant(Plain):
 
     title: str
     cmdline: str
-    """Kernel command line, after what the machine itself needs."""
+    """Kernel command line, in addition to what the machine needs."""
     in_force: bool
     """What the in-force check must find in every boot."""
     expect: Outcome | dict[str, Outcome] = Field(default_factory=dict)
     """The outcome that all proofs must have, or proof -> its outcome.
 
-    Of a proof that a table leaves out nothing is expected: it is reported.
+    A proof that is not in the table may have any outcome, which is just reported.
     """
     patches: tuple[str, ...] = ()
     """Folders of ``*.patch`` in the feature's folder, in order."""
     config: tuple[str, ...] = ()
-    """``CONFIG_X=y`` lines on top of the feature's."""
+    """``CONFIG_X=y`` lines in addition to the feature's."""
     cpu: str = ""
     """QEMU CPU model; empty: the architecture's."""
     expected_complaints: tuple[Pattern, ...] = ()
-    """Regular expressions of what this kernel may complain of on its console."""
+    """Regular expressions of complaints that this kernel may print on its console."""
 
     def expected(self, proof: str) -> Outcome | None:
-        """Return the outcome that ``proof`` must have; None: any."""
+        """Return the outcome that ``proof`` must have; None: any outcome."""
         if isinstance(self.expect, dict):
             return self.expect.get(proof)
         return self.expect
@@ -69,41 +69,41 @@ class TargetProgram(Plain):
     program: str
     """``proof/<program>.c``"""
     module: str = ""
-    """``proof/<module>.c``: the kernel module it needs, if any."""
+    """``proof/<module>.c``: the kernel module that it needs, if any."""
     expected_complaints: tuple[Pattern, ...] = ()
-    """Regular expressions of what it makes the kernel complain of, on purpose."""
+    """Regular expressions of kernel complaints that it causes on purpose."""
 
     @property
     def line(self) -> str:
-        """What the job says to run it."""
+        """The words in the job that run it."""
         return self.program
 
 
 class InForceCheck(TargetProgram):
-    """Finds out by behaviour whether the mitigation is on."""
+    """Tests by behaviour whether the mitigation is on."""
 
 
 class Definition(TargetProgram):
-    """Tells what the kernel's own definitions allow, for all judges."""
+    """Reports the kernel's own definitions to all judges."""
 
 
 class Proof(TargetProgram):
-    """An attack and who judges what it brings back."""
+    """An attack, and the judge of its results."""
 
     title: str
     samples: int = Field(gt=0)
     judge: str
     """Name of a function in ``temper.stats.judges``."""
     params: dict[str, float] = Field(default_factory=dict)
-    """What the judge is told, as keyword arguments."""
+    """Keyword arguments of the judge."""
     architectures: tuple[str, ...] = ()
-    """Where this attack makes sense; empty: wherever the feature is."""
+    """Where this attack makes sense; empty: on all of the feature's architectures."""
     cmdline: str = ""
-    """Kernel parameters that its boots need, on top of a variant's."""
+    """Kernel parameters that its boots need, in addition to a variant's."""
 
     @property
     def line(self) -> str:
-        """The words that run it on the target; proofs with the same share a run."""
+        """The words in the job that run it; proofs with the same line share its run."""
         return f"{self.program} {self.samples}"
 
 
@@ -115,27 +115,27 @@ class Feature(Plain):
     summary: str
     architectures: tuple[str, ...] = Field(min_length=1)
     series: str
-    """The kernel series it is for, as ``6.12``."""
+    """The kernel series it is for, such as ``6.12``."""
     config: tuple[str, ...]
-    """``CONFIG_X=y`` lines every variant is built with."""
+    """``CONFIG_X=y`` lines for all variants."""
     baseline: str
     control: str = ""
-    """The variant that must be vulnerable; empty where there is no proof."""
+    """The variant that must be vulnerable; empty if there is no proof."""
     hardened: tuple[str, ...] = ()
-    """The variants that every proof must find BLOCKED; maybe none of a part."""
+    """The variants that every proof must find BLOCKED; a part may have none."""
     workloads: tuple[str, ...] = Field(min_length=1)
     in_force: InForceCheck
     definition: Definition | None = None
-    """What attacks are judged against, if the kernel defines it."""
+    """Reports kernel definitions that judges need, if any."""
     proofs: dict[str, Proof] = Field(default_factory=dict)
-    """The attacks; none: the feature has a price, and nothing shows that it holds."""
+    """The attacks; if empty, the feature has a price, but nothing shows it holds."""
     variants: dict[str, Variant] = Field(min_length=2)
     sabotages: dict[str, Variant] = Field(default_factory=dict)
     """Broken variants that some proof must find VULNERABLE, and sound ones."""
     complaints: tuple[Pattern, ...] = ()
-    """Regular expressions of console lines by which its own code complains."""
+    """Regular expressions of console lines by which the feature's code complains."""
     switches: dict[str, Switch] = Field(default_factory=dict)
-    """architecture -> the costly register write of the feature, if it has one."""
+    """architecture -> the feature's expensive register write, if it has one."""
     folder: Path
 
     @model_validator(mode="after")
@@ -161,15 +161,15 @@ class Feature(Plain):
         return self
 
     def _check_roles(self) -> None:
-        """A control and hardened variants are for proofs, and proofs need both."""
+        """Check that a control and hardened variants exist exactly if proofs do."""
         attacked = {"control": self.control, "hardened": self.hardened}
         if not self.proofs:
             attacked["sabotages"] = tuple(self.sabotages)
         for role, given in attacked.items():
             if self.proofs and not given:
-                raise ValueError(f"there are proofs, but '{role}' is not given")
+                raise ValueError(f"there are proofs, but '{role}' is missing")
             if given and not self.proofs:
-                raise ValueError(f"'{role}' is given, but there is no proof")
+                raise ValueError(f"there is '{role}', but no proof")
 
     @model_validator(mode="after")
     def _expectations_make_sense(self) -> Self:
@@ -184,7 +184,7 @@ class Feature(Plain):
                 variant.expected(proof) is not Outcome.VULNERABLE
                 for variant in self.all_variants.values()
             ):
-                raise ValueError(f"nothing expects '{proof}' to end VULNERABLE")
+                raise ValueError(f"no variant expects '{proof}' to end VULNERABLE")
         return self
 
     def _check_expected_of_roles(self) -> None:
@@ -218,11 +218,11 @@ class Feature(Plain):
         }
 
     def only(self, variants: Collection[str], proofs: Collection[str]) -> Self:
-        """Return the part with these variants, sabotages among them, and proofs.
+        """Return the part with these variants (including sabotages) and proofs.
 
-        Raises InputError for a name that is not the feature's. What must hold of the
-        part is of the hardened variants what is in it; where none is, the variants
-        that all of ``proofs`` are expected to find BLOCKED.
+        Raises InputError for a name that the feature does not have. The part's
+        hardened variants are those of the feature's that are in it; if there are
+        none, the variants that all of ``proofs`` are expected to find BLOCKED.
         """
         check_known("variant", variants, self.all_variants)
         check_known("proof", proofs, self.proofs)
@@ -245,12 +245,12 @@ class Feature(Plain):
 
     @property
     def target_programs(self) -> tuple[TargetProgram, ...]:
-        """The in-force check, the attacks and what they are judged against."""
+        """The in-force check, the definitions and the attacks."""
         return (self.in_force, *self.definitions, *self.proofs.values())
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """The program that proofs need to be judged, if there are any."""
+        """The definition, if there are proofs that may need it."""
         return (self.definition,) if self.definition and self.proofs else ()
 
     @property
@@ -265,7 +265,7 @@ class Feature(Plain):
 
 
 def check_known(what: str, names: Collection[str], known: Collection[str]) -> None:
-    """Raise InputError for the first of ``names`` that is none of ``known``."""
+    """Raise InputError for the first of ``names`` that is not in ``known``."""
     for name in names:
         if name not in known:
             raise InputError(f"unknown {what} '{name}'", f"known: {', '.join(known)}")
@@ -277,18 +277,18 @@ def _among(table: dict[str, _Kind], names: Collection[str]) -> dict[str, _Kind]:
 
 def _check_names(variant: str, given: Set[str], known: Set[str]) -> None:
     if foreign := given - known:
-        raise ValueError(f"expect of '{variant}' names no proof: '{min(foreign)}'")
+        raise ValueError(f"expect of '{variant}': unknown proof '{min(foreign)}'")
 
 
 def load_feature(folder: Path) -> Feature:
-    """Read one feature's folder; raise InputError naming file and field."""
+    """Read one feature's folder; raise InputError that names file and field."""
     path = folder / "feature.toml"
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
         feature = Feature.model_validate({**fields, "folder": folder})
     except FileNotFoundError:
         raise InputError(
-            f"{path} is missing", "docs/adding-a-feature.md shows what goes in it"
+            f"{path} is missing", "docs/adding-a-feature.md shows what goes into it"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
@@ -300,7 +300,7 @@ def load_feature(folder: Path) -> Feature:
             "docs/adding-a-feature.md lists every field",
         ) from error
     if feature.name != folder.name:
-        raise InputError(f"{path}: name '{feature.name}' is not its folder's")
+        raise InputError(f"{path}: name '{feature.name}' differs from its folder's")
     _check_files(path, feature)
     return feature
 

@@ -59,8 +59,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-cache_app = typer.Typer(help="Built kernels and what goes with them.")
-kernel_app = typer.Typer(help="Work on a feature's series in a git tree.")
+cache_app = typer.Typer(help="Manage the cache of kernels and other built files.")
+kernel_app = typer.Typer(help="Work on a feature's patches in a git tree.")
 app.add_typer(cache_app, name="cache", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel", no_args_is_help=True)
 
@@ -79,11 +79,11 @@ def _complete_setting(begun: str) -> list[str]:
 
 
 def _complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:
-    """Complete names with commas between, of those in a feature's ``table``."""
+    """Complete a comma-separated list of names from a feature's ``table``."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         begun, comma, last = incomplete.rpartition(",")
-        # Of a line that is not whole yet the parser leaves its words in args.
+        # The parser leaves the words of an incomplete line in args.
         features = set(catalog.feature_names())
         named = features & {context.params.get("feature"), *context.args}
         names = {
@@ -128,7 +128,7 @@ ArchName = Annotated[
 Setting = Annotated[
     str,
     typer.Option(
-        help="A setting of the architecture for every boot, the baseline's too: "
+        help="A setting of the architecture for every boot, including the baseline's: "
         f"{_ALL_SETTINGS}.",
         autocompletion=_complete_setting,
         metavar="NAME",
@@ -151,19 +151,21 @@ JsonPath = Annotated[
 ]
 Calls = Annotated[
     int,
-    typer.Option(help="System calls to time in each boot; other workloads in scale."),
+    typer.Option(
+        help="System calls to time in each boot; other workloads scale with it."
+    ),
 ]
 Resume = Annotated[
     int | None,
-    typer.Option(help="Go on with this interrupted run.", metavar="RUN"),
+    typer.Option(help="Resume this interrupted run.", metavar="RUN"),
 ]
 
 OnlyPlan = Annotated[
     bool,
     typer.Option(
         "--plan",
-        help="Print which kernels it would build, what it would boot, and how long "
-        "that takes; build and boot nothing. With --json: the whole plan.",
+        help="Print what it would build and boot and how long that takes, without "
+        "doing it. With --json: the whole plan.",
     ),
 ]
 
@@ -171,15 +173,15 @@ DEFAULT_CALLS = 1_000_000
 
 
 @dataclass(frozen=True)
-class _Bench:
-    """What the commands that build and boot work with."""
+class _Lab:
+    """Everything that commands need in order to plan, build and boot."""
 
     arch: Arch
     source: Path | None = None
     setting: str = ""
 
     @classmethod
-    def of(cls, arch: str, source: Path | None = None, setting: str = "") -> "_Bench":
+    def of(cls, arch: str, source: Path | None = None, setting: str = "") -> "_Lab":
         return cls(arch_named(arch), source, setting)
 
     @cached_property
@@ -199,7 +201,7 @@ class _Bench:
         return Workshop(self.arch, self.cache, self.progress)
 
     def show(self, plan: RunPlan, json: str) -> None:
-        """Say what carrying out a plan takes; nothing is built or booted."""
+        """Print what a plan takes, without building or booting anything."""
         with Store.open(progress=self.progress) as store:
             runs = (store.load(run.id) for run in store.runs() if run.current)
             known = seconds_a_boot(plan, runs)
@@ -229,7 +231,7 @@ class _Bench:
 
 @app.command()
 def doctor(json: JsonPath = "") -> None:
-    """Say what this host has and lacks, and the command that cures each lack."""
+    """Say what this host has and what it lacks, with the cure for each lack."""
     findings = examine()
     if json:
         _write(json, findings.to_json())
@@ -265,7 +267,7 @@ def build(
     variants: Annotated[
         str,
         typer.Option(
-            help="Build only these, with commas between. A sabotage may be named, too.",
+            help="Build only these (comma-separated); may include sabotages.",
             autocompletion=_complete_attacked,
             metavar="NAMES",
         ),
@@ -275,11 +277,11 @@ def build(
     json: JsonPath = "",
 ) -> None:
     """Build the kernels of all variants, or find them in the cache."""
-    bench = _Bench.of(arch, source)
+    lab = _Lab.of(arch, source)
     described = feature_named(feature)
     part = described.only(_names(variants) or described.variants, proofs=())
     kernels = {
-        name: bench.workshop.kernel(bench.planner.kernel(part, variant))
+        name: lab.workshop.kernel(lab.planner.kernel(part, variant))
         for name, variant in part.all_variants.items()
     }
     if json:
@@ -294,8 +296,8 @@ def prove(
     variants: Annotated[
         str,
         typer.Option(
-            help="Attack only these, with commas between, and the control in any "
-            "case. A sabotage may be named, too.",
+            help="Attack only these (comma-separated) and the control; may include "
+            "sabotages.",
             autocompletion=_complete_attacked,
             metavar="NAMES",
         ),
@@ -303,7 +305,7 @@ def prove(
     proofs: Annotated[
         str,
         typer.Option(
-            help="Attack only by these, with commas between.",
+            help="Use only these attacks (comma-separated).",
             autocompletion=_complete_proofs,
             metavar="NAMES",
         ),
@@ -315,31 +317,31 @@ def prove(
         bool,
         typer.Option(
             "--sabotage",
-            help="Attack all sabotaged variants as well: each must come out as "
-            "expected, or the proof has no teeth.",
+            help="Attack all sabotaged variants as well; each must come out as "
+            "expected, or the attacks prove nothing.",
         ),
     ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = "",
 ) -> None:
-    """Attack every variant: does the feature hold, and only it?
+    """Attack every variant, to prove that the feature stops the attacks.
 
-    Exit status 0 means proven: the control is VULNERABLE, the hardened BLOCKED,
-    the others as expected.
+    Exit status 0 means proven: the control is VULNERABLE, the hardened variants
+    are BLOCKED, and the others come out as expected.
 
-    With --variants or --proofs that is said of these only. Where no hardened
-    variant is among them, those have to hold that each of the proofs is expected
-    to find BLOCKED. Where there is none of these either, nothing is proven.
+    With --variants or --proofs, the verdict covers only what you name. If you name
+    no hardened variant, it covers the variants that every named proof is expected
+    to find BLOCKED. If there are none of those either, nothing is proven.
     """
-    bench = _Bench.of(arch, source, setting)
+    lab = _Lab.of(arch, source, setting)
     described = feature_named(feature)
-    plan = bench.planner.prove(
+    plan = lab.planner.prove(
         described, _names(variants), _names(proofs), sabotage=sabotage
     )
     if only_plan:
-        return bench.show(plan, json)
-    report = proof_report(bench.run(plan, resume))
+        return lab.show(plan, json)
+    report = proof_report(lab.run(plan, resume))
     if json:
         _write(json, to_json(report))
     if json != "-":
@@ -354,8 +356,7 @@ def price(
     variants: Annotated[
         str,
         typer.Option(
-            help="Price only these, with commas between, against the baseline, which "
-            "is measured in any case.",
+            help="Price only these (comma-separated); the baseline is always measured.",
             autocompletion=_complete_variants,
             metavar="NAMES",
         ),
@@ -370,14 +371,14 @@ def price(
 ) -> None:
     """Measure what the feature costs, to the instruction.
 
-    Each variant is booted twice; the counts must be identical to be called exact.
+    Each variant is booted twice; counts are exact only if both boots agree.
     """
-    bench = _Bench.of(arch, source, setting)
+    lab = _Lab.of(arch, source, setting)
     described = feature_named(feature)
-    plan = bench.planner.price(described, calls, _names(variants))
+    plan = lab.planner.price(described, calls, _names(variants))
     if only_plan:
-        return bench.show(plan, json)
-    _show_price(price_report(bench.run(plan, resume)), json)
+        return lab.show(plan, json)
+    _show_price(price_report(lab.run(plan, resume)), json)
 
 
 @app.command()
@@ -389,7 +390,7 @@ def compare(
     workload: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measure this one; may be repeated. Default: all of the kernel's.",
+            help="Measure this workload; may be repeated. Default: all common ones.",
             autocompletion=_complete_workload,
             metavar="NAME",
         ),
@@ -401,13 +402,13 @@ def compare(
     only_plan: OnlyPlan = False,
     json: JsonPath = "",
 ) -> None:
-    """Price any two kernels against each other, e.g. before and after a patch."""
-    bench = _Bench.of(arch, setting=setting)
+    """Compare the cost of any two kernels, e.g. before and after a patch."""
+    lab = _Lab.of(arch, setting=setting)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
-    plan = bench.planner.compare(kernels, tuple(workload or ()), calls)
+    plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
-        return bench.show(plan, json)
-    _show_price(price_report(bench.run(plan, resume)), json)
+        return lab.show(plan, json)
+    _show_price(price_report(lab.run(plan, resume)), json)
 
 
 def _show_price(report: PriceReport, json: str) -> None:
@@ -423,17 +424,17 @@ def _show_price(report: PriceReport, json: str) -> None:
 def report(
     run: Annotated[
         int | None,
-        typer.Argument(help="A run's number; default: the newest price and proof."),
+        typer.Argument(help="The run's number; default: the newest price and proof."),
     ] = None,
     html: Annotated[
         str, typer.Option(help="Write a page with plots.", metavar="FILE")
     ] = "",
     md: Annotated[
-        str, typer.Option(help="Write Markdown that survives mail.", metavar="FILE")
+        str, typer.Option(help="Write Markdown for mail.", metavar="FILE")
     ] = "",
     json: JsonPath = "",
 ) -> None:
-    """Report a stored run again, as a table, a page, for mail or for programs."""
+    """Show a stored run again: as tables, a page, Markdown or JSON."""
     with Store.open(progress=on_stderr()) as store:
         prices, proofs = _reports(store, run)
     if json:
@@ -450,7 +451,7 @@ def report(
 def _reports(
     store: Store, number: int | None
 ) -> tuple[PriceReport | None, ProofReport | None]:
-    """Return one run's report, or the newest price and the proof that goes with it."""
+    """Return one run's report, or the newest run's with its price or proof."""
     if number is not None:
         return _report(store.load(number))
     newest = store.latest()
@@ -507,7 +508,7 @@ def _print(*documents: Document) -> None:
 
 @app.command()
 def runs(json: JsonPath = "") -> None:
-    """List what was measured, newest first."""
+    """List all runs, newest first."""
     with Store.open(progress=on_stderr()) as store:
         found = store.runs()
     if json:
@@ -518,17 +519,17 @@ def runs(json: JsonPath = "") -> None:
 
 @cache_app.command("list")
 def cache_list() -> None:
-    """List what is in the cache, last used first."""
-    print_items(_console(), Cache().items(), "The cache holds nothing.")
+    """List what is in the cache, most recently used first."""
+    print_items(_console(), Cache().items(), "The cache is empty.")
 
 
 @cache_app.command("prune")
 def cache_prune(
     days: Annotated[
-        float, typer.Option(help="Keep what was used in the last so many days.")
+        float, typer.Option(help="Keep entries used within this many days.")
     ] = 0,
 ) -> None:
-    """Remove what is in the cache; it is built again when needed."""
+    """Remove entries from the cache; Temper builds them again when needed."""
     print_items(_console(), Cache().prune(days), "Nothing to remove.")
 
 
@@ -536,7 +537,7 @@ def cache_prune(
 def cache_verify() -> None:
     """Check every file in the cache and remove what is damaged."""
     damaged = Cache().verify()
-    print_items(_console(), damaged, "All files are as they were made.")
+    print_items(_console(), damaged, "All files are intact.")
     if damaged:
         raise typer.Exit(1)
 
@@ -548,7 +549,7 @@ TreeFolder = Annotated[Path, typer.Argument(help="The git tree.", metavar="DIR")
 def kernel_tree(
     feature: FeatureName, folder: TreeFolder, source: SourcePath = None
 ) -> None:
-    """Make a git tree of the source with the feature's series as commits."""
+    """Make a git tree of the source with the feature's patches as commits."""
     progress, cache, described = on_stderr(), Cache(), feature_named(feature)
     found = find_source(source, described.series, cache)
     patches = make_tree(described, folder, found, cache, progress)
@@ -557,13 +558,13 @@ def kernel_tree(
 
 @kernel_app.command("export")
 def kernel_export(feature: FeatureName, folder: TreeFolder) -> None:
-    """Write the commits of the git tree back to the feature's patches."""
+    """Write the git tree's commits back to the feature's patches."""
     patches = export_series(feature_named(feature), folder)
     _console().print(f"{feature}: {len(patches)} patches written")
 
 
 def _names(listed: str) -> tuple[str, ...]:
-    """Split names with commas between; nothing is no names."""
+    """Split comma-separated names; an empty string has none."""
     return tuple(name.strip() for name in listed.split(",")) if listed else ()
 
 
@@ -572,14 +573,14 @@ def _console() -> Console:
 
 
 def _write(file: str, text: str) -> None:
-    """Write to a file, or to stdout where it is called ``-``."""
+    """Write to a file, or to stdout if its name is ``-``."""
     if file == "-":
         sys.stdout.write(text)
         return
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}") from error
+        raise InputError(f"{file} is not writable: {error.strerror}") from error
     Console(stderr=True, highlight=False).print(f"wrote {Path(file).resolve()}")
 
 
@@ -588,6 +589,6 @@ def _write_data(file: str, data: object) -> None:
 
 
 def main() -> None:
-    """Run the command line; a TemperError becomes its message and exit code."""
+    """Run the command line; print a TemperError and exit with its code."""
     with exit_with_message():
         app()

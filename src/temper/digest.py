@@ -1,4 +1,4 @@
-"""Names for contents: SHA-256, in hexadecimal."""
+"""Digests of contents: SHA-256, in hexadecimal."""
 
 import hashlib
 import json
@@ -18,8 +18,8 @@ def file_digest(path: Path) -> str:
 
 
 def key_of(inputs: Mapping[str, object]) -> str:
-    """Return the key of what is made from ``inputs``, which JSON must be able to hold.
+    """Return the key of what is made from ``inputs``, which must be valid as JSON.
 
-    The same inputs give the same key on any host, in whatever order they come.
+    The same inputs give the same key on any host and in any order.
     """
     return digest(json.dumps(inputs, sort_keys=True).encode())

@@ -1,4 +1,4 @@
-"""What this host has of what Temper needs, and what cures each lack."""
+"""What this host has or lacks of what Temper needs, and how to get it."""
 
 import fcntl
 import os
@@ -21,20 +21,20 @@ from temper.paths import cache_home, data_home
 from temper.process import PACKAGES
 
 TOOLS = tuple(dict.fromkeys((*BUILD_TOOLS, "cpio", "git", "setpriv", "tar", "xz")))
-"""Programs that are called by name, on every architecture."""
+"""Programs that Temper calls by name, on every architecture."""
 
 STATIC = ("-static",)
 LIBRARIES = {
     "static libc": (DEFAULT_ARCH.libc, STATIC),
     "libelf": ("libelf-dev", ("-include", "libelf.h", "-lelf")),
 }
-"""Name -> Debian's package, and what the compiler of this host must accept."""
+"""Name -> Debian's package, and arguments that this host's gcc must accept."""
 
 GIB = 1 << 30
 LEAST_MEMORY = 1.5
-"""GiB: what a machine sold as one of 2 GiB has."""
+"""GiB that a machine sold with 2 GiB actually has, at least."""
 FIRST_BUILD = 3.0
-"""GiB on disk: source 1.7, a build's folder 0.3, compiler cache 0.1, and air."""
+"""GiB on disk: source 1.7, build folder 0.3, compiler cache 0.1, and a margin."""
 LATER_BUILD = 1.0
 """GiB on disk once the source is unpacked."""
 RESULTS = 0.1
@@ -49,29 +49,29 @@ _VERSION = re.compile(r"\d+(\.\d+)+")
 
 
 class State(StrEnum):
-    """How bad it is."""
+    """The state of one thing."""
 
     OK = "ok"
     LACKING = "lacking"
     OPTIONAL = "optional"
-    """Lacking, but only some of Temper needs it."""
+    """Lacking, but only some parts of Temper need it."""
 
 
 class Finding(BaseModel):
-    """One thing that was looked for."""
+    """One thing that the doctor checked."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     found: str
-    """Its version or amount; or what is wrong with it."""
+    """Its version or amount, or what is wrong with it."""
     state: State
     cure: str = ""
-    """The command, or else the deed, that cures the lack."""
+    """The command, or else the action, that cures the lack."""
 
 
 class Examination(BaseModel):
-    """All that was looked for, found or not."""
+    """Everything that the doctor checked."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,16 +80,16 @@ class Examination(BaseModel):
 
     @property
     def lacking(self) -> list[Finding]:
-        """What cannot be done without and is not there."""
+        """The required things that are missing."""
         return [found for found in self.findings if found.state is State.LACKING]
 
     def to_json(self) -> str:
-        """Return it as indented JSON."""
+        """Return the examination as indented JSON."""
         return self.model_dump_json(indent=2) + "\n"
 
 
 def examine() -> Examination:
-    """Look for all that Temper needs; raise InputError for a broken catalogue."""
+    """Check all that Temper needs; raise InputError for a broken catalogue."""
     findings = [
         _cpus(),
         _memory(),
@@ -129,8 +129,8 @@ def _install(package: str) -> str:
 
 
 def _output(*command: str) -> str | None:
-    """Return what ``command`` printed, or None if it failed or is not there."""
-    # Not temper.process: that needs programs that may be missing here.
+    """Return what ``command`` printed, or None if it failed or is missing."""
+    # Not with temper.process, which needs programs that may be missing here.
     try:
         done = subprocess.run(
             command,
@@ -160,7 +160,7 @@ def _memory() -> Finding:
 
 
 def _other_arch(arch: Arch) -> list[Finding]:
-    """Look for what only runs with ``--arch`` need."""
+    """Check what only runs with ``--arch`` need."""
     if arch is DEFAULT_ARCH:
         return []
     findings = [
@@ -182,8 +182,8 @@ def _plugins(arch: Arch) -> Finding:
     options = _output(arch.qemu, "-help") or ""
     if re.search(r"^-plugin ", options, re.MULTILINE):
         return _ok(name, "supported")
-    cure = f"{_install(_package(arch.qemu))}, and let it come first on the PATH"
-    return _lacking(name, "no QEMU that was built with them", cure)
+    cure = f"{_install(_package(arch.qemu))}, and put it first on the PATH"
+    return _lacking(name, "no QEMU with plugin support", cure)
 
 
 def _compilers(arch: Arch) -> list[Finding]:
@@ -195,7 +195,7 @@ def _compiler(arch: Arch) -> Finding:
     target = (_output(arch.compiler, "-dumpmachine") or "").strip()
     if finding.state is State.OK and not target.startswith(f"{arch.target}-"):
         wrong = f"compiles for '{target}', not for {arch.name}"
-        return _lacking(finding.name, wrong, f"a host that is {arch.name}")
+        return _lacking(finding.name, wrong, f"use an {arch.name} host")
     return finding
 
 
@@ -208,7 +208,7 @@ def _tool(program: str) -> Finding:
         cure = _install(f"--reinstall {package}")
         return _lacking(program, f"'{program} --version' fails", cure)
     version = _VERSION.search(output)
-    return _ok(program, version[0] if version else "does not tell its version")
+    return _ok(program, version[0] if version else "prints no version")
 
 
 def _library(
@@ -219,7 +219,7 @@ def _library(
         source.write_text("int main(void) { return 0; }\n")
         output = _output(compiler, str(source), "-o", f"{folder}/main", *arguments)
     if output is None:
-        return _lacking(name, "no program can be built with it", _install(package))
+        return _lacking(name, "no program builds with it", _install(package))
     return _ok(name, "found")
 
 
@@ -232,7 +232,7 @@ def _source(series: str) -> Finding:
     package = f"linux-source-{series}"
     path = DEBIAN_SOURCES / f"{package}.tar.xz"
     if not path.is_file():
-        cure = f"{_install(package)}, or --source with a tree or tarball"
+        cure = f"{_install(package)}, or use --source with a tree or tarball"
         return _lacking(package, f"{path} is missing", cure)
     version = _output("dpkg-query", "--show", "--showformat=${Version}", package)
     return _ok(package, version or f"{path}, not from a package")
@@ -245,15 +245,15 @@ def _build_space() -> float:
 
 
 def _disk(name: str, folder: Path, needed: float) -> Finding:
-    """Look at the disk that ``folder`` is or will be on; ``needed`` in GiB."""
+    """Check the disk of ``folder``, which need not exist; ``needed`` is in GiB."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(there, os.W_OK | os.X_OK):
-        cure = "own it, or name another place by XDG_CACHE_HOME and TEMPER_DATA"
-        return _lacking(name, f"{there} cannot be written to", cure)
+        cure = "get write access, or set XDG_CACHE_HOME and TEMPER_DATA"
+        return _lacking(name, f"{there} is not writable", cure)
     free = shutil.disk_usage(there).free / GIB
     found = f"{free:.1f} GiB free at {folder}"
     if free < needed:
-        cure = f"free {needed:.1f} GiB there; temper cache prune helps if it has any"
+        cure = f"free {needed:.1f} GiB there; 'temper cache prune' may help"
         return _lacking(name, found, cure)
     return _ok(name, found)
 
@@ -267,12 +267,12 @@ def _kvm() -> Finding:
         cure = "turn on (nested) virtualisation; modprobe kvm_intel or kvm_amd"
         return _optional(name, f"{KVM} is missing", cure)
     except PermissionError:
-        return _optional(name, f"{KVM} is not for this user", 'adduser "$USER" kvm')
+        return _optional(name, f"this user may not use {KVM}", 'adduser "$USER" kvm')
     except OSError as error:
         return _optional(name, f"{KVM}: {error.strerror}", "modprobe kvm")
     if version != _KVM_API_VERSION:
         return _optional(name, f"API {version}, not {_KVM_API_VERSION}", "a newer host")
-    return _ok(name, f"API {version}; no machine of this version uses it")
+    return _ok(name, f"API {version}; not used by this version yet")
 
 
 def _postgresql() -> Finding:

@@ -1,12 +1,12 @@
-"""What can go wrong, by whose fault, and the way out.
+"""What can go wrong, whose fault it is, and what to do about it.
 
-The command line prints ``message`` and ``hint`` of a TemperError and exits
-with its ``exit_code``; any other exception is a bug of ours.
+The command line prints ``message`` and ``hint`` of a TemperError and exits with its
+``exit_code``; any other exception is a bug in Temper.
 """
 
 
 class TemperError(Exception):
-    """Something went wrong that the user can understand and mend."""
+    """Something went wrong that the user can understand and fix."""
 
     exit_code = 1
 
@@ -17,13 +17,13 @@ class TemperError(Exception):
 
 
 class InputError(TemperError):
-    """What the user gave cannot be used: a name, a file, a feature.toml."""
+    """The user's input is unusable: a name, a file, a feature.toml."""
 
     exit_code = 2
 
 
 class InfraError(TemperError):
-    """Our fault or the host's: a tool is missing, a disk full, QEMU killed."""
+    """Our fault or the host's: a missing tool, a full disk, a killed QEMU."""
 
     exit_code = 3
 
@@ -31,7 +31,7 @@ class InfraError(TemperError):
 class BootError(TemperError):
     """The kernel's fault: it panicked, hung, or its init died.
 
-    ``console`` is what the kernel had printed until then.
+    ``console`` is what the kernel had printed by then.
     """
 
     exit_code = 4
@@ -52,10 +52,10 @@ class SeriesError(BuildError):
 
 
 class InterruptError(TemperError):
-    """The user stopped it; what was done is kept."""
+    """The user stopped it; finished work is kept."""
 
     exit_code = 130
 
 
 class StoreError(InfraError):
-    """The results store cannot be read or written."""
+    """The results store is not readable or not writable."""

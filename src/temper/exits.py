@@ -1,4 +1,4 @@
-"""How a program of ours ends when it cannot go on: with a message and a status."""
+"""Ends our programs with a message and a status when they cannot continue."""
 
 import sys
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _INTERRUPTED = 130
 
 @contextmanager
 def exit_with_message() -> Iterator[None]:
-    """Turn a TemperError, or Ctrl-C, into what a user reads and an exit status."""
+    """Turn a TemperError into a message and an exit status, Ctrl-C into a status."""
     try:
         yield
     except TemperError as error:

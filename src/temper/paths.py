@@ -1,4 +1,4 @@
-"""Where Temper keeps things, by the XDG base directory rules."""
+"""Where Temper keeps its files, by the XDG base directory rules."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-"""The checkout: features/, kernel/, target/ and plugin/ stand in it."""
+"""The checkout, with features/, kernel/, target/ and plugin/ in it."""
 
 
 def cache_home() -> Path:
@@ -23,12 +23,12 @@ def data_home() -> Path:
 
 
 def portable(path: Path) -> str:
-    """Name a file so that it means the same in any checkout, if it is in one."""
+    """Name a file in the checkout relative to it; any other by its absolute path."""
     whole = path.absolute()
     inside = whole.is_relative_to(REPOSITORY)
     return str(whole.relative_to(REPOSITORY) if inside else whole)
 
 
 def absolute(name: str) -> Path:
-    """Return the path that ``portable`` named, in this checkout."""
+    """Return the path in this checkout of a name from ``portable``."""
     return REPOSITORY / name

@@ -1,4 +1,4 @@
-"""Runs other programs: always with a deadline, never leaving one behind."""
+"""Runs other programs, always with a deadline, and never leaves one behind."""
 
 import os
 import shutil
@@ -24,23 +24,23 @@ PACKAGES = {
     "setpriv": "util-linux",
     "xz": "xz-utils",
 }
-"""Debian's package of a tool, where it is not called the same."""
+"""Tool -> Debian's package, if the names differ."""
 
 DISK_FULL_HINT = "temper cache prune"
-SCRATCH_FULL_HINT = "make room, or name another folder in TMPDIR"
+SCRATCH_FULL_HINT = "free some space, or set TMPDIR to another folder"
 
 _GRACE = 5.0
-"""Seconds a program has to go when told to."""
+"""Seconds that a program has to exit after SIGTERM."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A program that came to its end."""
+    """A program that has ended."""
 
     status: int
     """Exit status; negative: the signal that killed it."""
     lines: list[str]
-    """All it printed, both streams, without line ends."""
+    """Everything it printed to both streams, without line ends."""
 
     def tail(self, count: int) -> str:
         """Return the last ``count`` lines that are not empty."""
@@ -66,18 +66,17 @@ def run(
 ) -> Finished:
     """Run ``command`` in ``cwd`` for at most ``timeout`` seconds.
 
-    ``on_line`` is called with each line as it is printed; ``full_hint`` is the way
-    out when the disk of ``cwd`` is full. The program and all its
-    children are dead when this returns or raises, whatever happens, and die with
-    us if we are killed.
+    ``on_line`` is called with each line as it is printed; ``full_hint`` is the hint
+    for a full disk at ``cwd``. When this returns or raises, the program and all its
+    children are dead; if we are killed, the program is terminated.
 
-    Raises InfraError when the program is missing, too slow, or finds the disk full.
+    Raises InfraError if the program is missing, too slow, or finds the disk full.
     """
     need_tool(str(command[0]))
     process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "TERM", "--", *command],
         cwd=cwd,
-        # Messages are searched for words below.
+        # The search for a message below expects English.
         env={**(os.environ if env is None else env), "LC_ALL": "C"},
         stdin=stdin or subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -102,7 +101,7 @@ def run(
         _end(process)
     if late.is_set():
         name = Path(command[0]).name
-        raise InfraError(f"'{name}' was stopped: it ran for over {timeout:.0f} s")
+        raise InfraError(f"'{name}' was stopped after more than {timeout:.0f} s")
     if status and any("No space left on device" in line for line in lines):
         raise InfraError(f"the disk of {cwd} is full", full_hint)
     return Finished(status, lines)
@@ -115,7 +114,7 @@ def _expire(process: "subprocess.Popen[str]", late: threading.Event) -> None:
 
 def _end(process: "subprocess.Popen[str]") -> None:
     if process.poll() is None:
-        # Compilers remove their temporary files when told politely.
+        # On SIGTERM, compilers remove their temporary files.
         _signal_all(process, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE)

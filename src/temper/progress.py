@@ -1,7 +1,6 @@
-"""How long work tells people how far it is.
+"""How long-running work reports its progress.
 
-Rooms report to a ``Progress``; what is shown, and whether at all, is decided by
-whoever called them.
+Rooms report to a ``Progress``; their callers decide what is shown, if anything.
 """
 
 from collections.abc import Iterator
@@ -10,22 +9,22 @@ from typing import Protocol
 
 
 class Task(Protocol):
-    """One piece of long work."""
+    """One piece of long-running work."""
 
     def update(self, done: float, total: float | None = None, note: str = "") -> None:
-        """Say how much is done of ``total`` (same unit), and what goes on."""
+        """Report how much of ``total`` is done (in the same unit), with a note."""
 
 
 class Progress(Protocol):
-    """Somebody who watches."""
+    """Receives progress reports."""
 
     def task(
         self, title: str, total: float | None = None
     ) -> AbstractContextManager[Task]:
-        """Announce work; ``total`` in any unit, None while not known."""
+        """Announce work; ``total`` is in any unit, None while unknown."""
 
     def say(self, text: str) -> None:
-        """Tell something worth keeping on the screen."""
+        """Report something that should stay on the screen."""
 
 
 class _QuietTask:
@@ -34,12 +33,12 @@ class _QuietTask:
 
 
 class Quiet:
-    """Nobody watches."""
+    """Shows nothing."""
 
     @contextmanager
     def task(self, title: str, total: float | None = None) -> Iterator[Task]:
-        """Do the work without a word."""
+        """Ignore the progress of the work."""
         yield _QuietTask()
 
     def say(self, text: str) -> None:
-        """Say nothing."""
+        """Ignore the text."""

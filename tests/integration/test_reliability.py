@@ -38,7 +38,7 @@ TEMPER = str(Path(sys.executable).with_name("temper"))
 PRICE = ("price", "kstack", "--variants", "off,stock", "--calls", "1000")
 PROVE = ("prove", "kstack", "--variants", "off,stock", "--proofs", "prediction")
 WAY_ON = (
-    "finished boots are kept; go on with: uv run temper {} --arch x86_64 --resume 1"
+    "finished boots are kept; resume with: uv run temper {} --arch x86_64 --resume 1"
 )
 PATIENCE = 300.0
 """Seconds for what takes five on an idle host."""
@@ -446,7 +446,7 @@ def test_no_room_to_work_in(host: Host, disk: SmallDisk, size: str) -> None:
     temper = disk.finish(host, size, TMPDIR=str(disk.path))
     assert temper.status == 3, temper
     assert str(disk.path) in temper.said[0]
-    assert "name another folder in TMPDIR" in temper.said[1]
+    assert "set TMPDIR to another folder" in temper.said[1]
     assert temper.said[1].endswith(way_on(PROVE))
     assert list(disk.copy.iterdir()) == [], "scratch files were left behind"
 

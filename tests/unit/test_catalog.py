@@ -118,7 +118,7 @@ def test_what_a_proof_must_find_is_one_outcome_or_one_of_each(folder: Path) -> N
 def test_a_proof_that_nothing_must_fall_to_is_refused(folder: Path) -> None:
     split = 'expect = { overwrite = "VULNERABLE", replay = "UNSUPPORTED" }'
     (folder / "feature.toml").write_text(WHOLE.replace('expect = "VULNERABLE"', split))
-    assert "nothing expects 'replay' to end VULNERABLE" in complaint(folder).message
+    assert "no variant expects 'replay' to end VULNERABLE" in complaint(folder).message
 
 
 def test_a_proof_may_be_for_some_architectures(folder: Path) -> None:
@@ -168,8 +168,8 @@ def test_a_feature_may_have_a_price_and_no_proof(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("added", "message"),
     [
-        ('control = "off"', "'control' is given, but there is no proof"),
-        ('hardened = ["on"]', "'hardened' is given, but there is no proof"),
+        ('control = "off"', "there is 'control', but no proof"),
+        ('hardened = ["on"]', "there is 'hardened', but no proof"),
     ],
 )
 def test_roles_without_a_proof_are_refused(
@@ -187,14 +187,14 @@ def test_an_outcome_without_a_proof_is_refused(folder: Path) -> None:
 def test_a_sabotage_without_a_proof_is_refused(folder: Path) -> None:
     hollow = '[sabotages.hollow]\ntitle = ""\ncmdline = ""\nin_force = true\n'
     (folder / "feature.toml").write_text(f"{UNPROVEN}\n{hollow}")
-    assert "'sabotages' is given, but there is no proof" in complaint(folder).message
+    assert "there is 'sabotages', but no proof" in complaint(folder).message
 
 
 @pytest.mark.parametrize("role", ['control = "off"', 'hardened = ["on"]'])
 def test_proofs_need_a_control_and_what_must_hold(folder: Path, role: str) -> None:
     (folder / "feature.toml").write_text(WHOLE.replace(f"{role}\n", ""))
     name = role.partition(" ")[0]
-    assert f"there are proofs, but '{name}' is not given" in complaint(folder).message
+    assert f"there are proofs, but '{name}' is missing" in complaint(folder).message
 
 
 SWITCH = """
@@ -369,7 +369,7 @@ SABOTAGES = {
         'hardened = ["hollow"]',
         "hardened 'hollow' is not among the variants",
     ),
-    "none hardened": ('hardened = ["on"]', "hardened = []", "'hardened' is not given"),
+    "none hardened": ('hardened = ["on"]', "hardened = []", "'hardened' is missing"),
     "hardened that should fall": (
         'hardened = ["on"]',
         'hardened = ["off"]',
@@ -393,7 +393,7 @@ SABOTAGES = {
     "expectation of no proof": (
         'expect = "BLOCKED"',
         'expect = { overwrite = "BLOCKED", replay = "BLOCKED", raid = "BLOCKED" }',
-        "expect of 'on' names no proof: 'raid'",
+        "expect of 'on': unknown proof 'raid'",
     ),
     "unknown outcome of a proof": (
         'expect = "BLOCKED"',
@@ -418,7 +418,7 @@ SABOTAGES = {
     "name of another folder": (
         'name = "shadow"',
         'name = "shade"',
-        "name 'shade' is not its folder's",
+        "name 'shade' differs from its folder's",
     ),
     "folder without patches": (
         '"patches/extra"',

@@ -60,7 +60,10 @@ def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None
     [
         (("build", "--variants", "of"), "unknown variant 'of'"),
         (("price", "--variants", "stock,"), "unknown variant ''"),
-        (("price", "--variants", "off"), "off is the baseline: alone it has no price"),
+        (
+            ("price", "--variants", "off"),
+            "off is the baseline and has no price on its own",
+        ),
         (("prove", "--variants", "off, stok"), "unknown variant 'stok'"),
         (("prove", "--proofs", "prediction,clok"), "unknown proof 'clok'"),
         (
@@ -78,5 +81,5 @@ def test_a_wrong_name_is_told_at_once(words: tuple[str, ...], said: str) -> None
 @pytest.mark.parametrize("command", ["prove", "price"])
 def test_help_tells_what_is_always_in(command: str) -> None:
     done = CliRunner().invoke(app, [command, "--help"])
-    always = {"prove": "the control in any case", "price": "the baseline, which is"}
+    always = {"prove": "and the control", "price": "the baseline is always"}
     assert always[command] in " ".join(done.output.replace("│", " ").split())

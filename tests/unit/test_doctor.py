@@ -134,7 +134,7 @@ def test_a_host_with_everything_lacks_nothing(host: Host) -> None:
         ("ccache", "1.2.3"),
         ("linux-source-6.12", "6.12.107-1"),
         ("memory", "8.0 GiB"),
-        ("KVM", "API 12; no machine of this version uses it"),
+        ("KVM", "API 12; not used by this version yet"),
         ("PostgreSQL server", "17"),
     ],
 )
@@ -191,7 +191,7 @@ def test_arm64_can_be_done_without(host: Host) -> None:
     qemu = "apt-get install qemu-system-arm"
     assert cures == {
         QEMU_ARM64: qemu,
-        f"{QEMU_ARM64} plugins": f"{qemu}, and let it come first on the PATH",
+        f"{QEMU_ARM64} plugins": f"{qemu}, and put it first on the PATH",
         GCC_ARM64: "apt-get install gcc-aarch64-linux-gnu",
         "aarch64-linux-gnu-ld": "apt-get install binutils-aarch64-linux-gnu",
         "static libc for arm64": "apt-get install libc6-dev-arm64-cross",
@@ -268,7 +268,7 @@ def test_a_folder_that_cannot_be_written_to_is_lacking(host: Host) -> None:
     lack = only_lack()
     assert (lack.name, lack.found) == (
         "disk for results",
-        f"{data} cannot be written to",
+        f"{data} is not writable",
     )
     assert "TEMPER_DATA" in lack.cure
 
@@ -347,7 +347,7 @@ def printed() -> list[str]:
 def test_the_table_fits_and_ends_with_the_verdict(host: Host) -> None:
     lines = printed()
     assert max(map(len, lines)) <= 78
-    assert lines[-1].strip() == "This host has all that Temper needs."
+    assert lines[-1].strip() == "This host has everything that Temper needs."
 
 
 def test_the_table_shows_the_cure_under_the_lack(host: Host) -> None:

@@ -17,7 +17,7 @@ from temper.run.execute import execute
 from temper.run.prepare import Prepared
 from temper.store import Store
 
-WAY_ON = "finished boots are kept; go on with: uv run temper price kstack --resume 1"
+WAY_ON = "finished boots are kept; resume with: uv run temper price kstack --resume 1"
 
 
 class Bench:

@@ -224,7 +224,7 @@ def test_a_plan_says_what_kernels_may_complain_of(bench: Bench) -> None:
 def test_a_baseline_alone_has_no_price(bench: Bench) -> None:
     with pytest.raises(InputError) as caught:
         bench.planner.price(WHOLE, 1000, ("off",))
-    assert caught.value.message == "off is the baseline: alone it has no price"
+    assert caught.value.message == "off is the baseline and has no price on its own"
     assert caught.value.hint.startswith("known: off, stock, lfsr")
 
 
@@ -285,7 +285,7 @@ def test_other_proofs_are_another_plan(bench: Bench) -> None:
             (),
             ("early", "clock"),
             "proof 'clock' is not for arm64",
-            "for it are: prediction, across-tasks, storm, early, leak",
+            "its proofs: prediction, across-tasks, storm, early, leak",
         ),
     ],
 )
@@ -309,10 +309,8 @@ def test_a_feature_without_proofs_is_priced_and_not_proven(bench: Bench) -> None
     assert bench.price().has_proofs
     with pytest.raises(InputError) as caught:
         bench.planner.prove(unproven)
-    assert caught.value.message == (
-        "kstack has no proof: no attack on it is known here"
-    )
-    assert caught.value.hint == "what it costs: temper price kstack"
+    assert caught.value.message == ("kstack has no proof: Temper has no attack on it")
+    assert caught.value.hint == "to measure what it costs: temper price kstack"
 
 
 def test_a_sabotage_has_no_price(bench: Bench) -> None:
@@ -403,8 +401,10 @@ def test_kernels_without_a_source_are_not_compared_by_its_modules(bench: Bench) 
     kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
     with pytest.raises(InputError) as caught:
         bench.planner.compare(kernels, ("syscall/getpid", "vmalloc/p1"), 1000)
-    assert caught.value.message == ("vmalloc/p1 needs a module for the kernel")
-    assert caught.value.hint == "price a feature on it: there the source is known"
+    assert caught.value.message == (
+        "vmalloc/p1 needs a kernel module, which takes the source"
+    )
+    assert caught.value.hint == "use it with 'temper price', which has the source"
 
 
 def runs(plan: RunPlan) -> list[str]:

@@ -82,7 +82,7 @@ def test_a_source_that_changed_after_the_plan_is_not_built(bench: Bench) -> None
     plan = bench.kernel_plan()
     with (bench.source / "Makefile").open("a") as file:
         file.write("# changed\n")
-    with pytest.raises(InputError, match="have changed since this was planned"):
+    with pytest.raises(InputError, match="have changed since the plan was made"):
         bench.workshop.kernel(plan)
 
 
@@ -93,5 +93,5 @@ def test_an_image_that_changed_after_the_plan_is_not_booted(bench: Bench) -> Non
     work = Work(job=(), cpus=1, exact=True)
     assert bench.workshop.setup(variant, work).image == image
     image.write_text("another kernel")
-    with pytest.raises(InputError, match="has changed since this was planned"):
+    with pytest.raises(InputError, match="changed after the plan was made"):
         bench.workshop.setup(variant, work)

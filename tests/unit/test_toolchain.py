@@ -68,7 +68,7 @@ def test_the_paths_are_plain(source: Path) -> None:
 def test_a_compiler_for_another_cpu_cannot_go_there(source: Path) -> None:
     with pytest.raises(InputError) as caught:
         compiler_files(arch_named("arm64"), source)
-    assert caught.value.message == "the C compiler for arm64 here does not run on it"
+    assert caught.value.message == "this host's C compiler for arm64 cannot run on it"
 
 
 def test_a_missing_program_is_named(

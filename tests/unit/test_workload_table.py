@@ -55,4 +55,4 @@ def test_too_few_calls_are_refused(calls: int) -> None:
     with pytest.raises(InputError) as caught:
         workloads(("syscall/getpid",), calls)
     assert caught.value.message == f"{calls} calls are too few"
-    assert caught.value.hint == "give at least 100"
+    assert caught.value.hint == "use at least 100"

@@ -1,4 +1,4 @@
-"""What the doctor found, for people."""
+"""What ``temper doctor`` found, for the terminal."""
 
 from rich import box
 from rich.console import Console
@@ -12,7 +12,7 @@ _STYLES = {State.OK: "green", State.LACKING: "bold red", State.OPTIONAL: "yellow
 
 
 def print_findings(console: Console, examination: Examination) -> None:
-    """Print a line for each finding, under a lack its cure, and the verdict."""
+    """Print each finding, the cure of whatever is lacking, and the verdict."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in ("what", "state", "found"):
         table.add_column(title, overflow="fold")
@@ -29,6 +29,6 @@ def print_findings(console: Console, examination: Examination) -> None:
 
 def _verdict(lacks: int) -> Text:
     if lacks == 0:
-        return Text("This host has all that Temper needs.", "bold green")
-    advice = "'make setup' installs all packages that are not optional."
+        return Text("This host has everything that Temper needs.", "bold green")
+    advice = "'make setup' installs every package that is not optional."
     return Text(f"Lacking: {lacks}. {advice}", "bold red")

@@ -1,1 +1,1 @@
-"""Boots, workloads and proofs on a machine."""
+"""Plans runs, prepares them, and boots them on a machine."""

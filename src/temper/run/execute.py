@@ -1,4 +1,4 @@
-"""Carries a plan out, from its first boot or from where it was interrupted."""
+"""Carries out a plan, from its first boot or from where it was interrupted."""
 
 from temper.errors import InfraError, InputError, InterruptError
 from temper.machine import Machine
@@ -17,10 +17,10 @@ def execute(
     progress: Progress,
     resume: int | None = None,
 ) -> StoredRun:
-    """Boot all slots of a plan and return the run; ``resume`` names a begun one.
+    """Boot all slots of a plan and return the run; ``resume``: the run to continue.
 
-    Raises InputError when the run to resume was begun with something else,
-    InfraError and InterruptError with the command to go on with.
+    Raises InputError if the run to resume has another plan, and InfraError and
+    InterruptError with the command that resumes the run.
     """
     plan = prepared.plan
     run = store.create_run(plan) if resume is None else resume
@@ -39,7 +39,7 @@ def execute(
 
 
 def _way_on(plan: RunPlan, run: int) -> str:
-    return f"finished boots are kept; go on with: {plan.command} --resume {run}"
+    return f"finished boots are kept; resume with: {plan.command} --resume {run}"
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:

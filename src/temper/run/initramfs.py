@@ -1,4 +1,4 @@
-"""Packs what a target is to do, so that a kernel can boot into it."""
+"""Packs a target's job and files as an initramfs."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def pack(
 ) -> Path:
     """Make an initramfs of ``files`` and the lines of a job, in ``work``.
 
-    The ``host_files`` keep the path they have here. The same contents give the same
+    The ``host_files`` keep their path on this host. The same contents give the same
     bytes.
     """
     root = work / "root"
@@ -27,7 +27,7 @@ def pack(
         _put(path, root / path.relative_to("/"))
     (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
     (root / "job").chmod(0o644)
-    # Folders come before what is in them.
+    # Sorted, so that folders come before their contents.
     packed = sorted(root.rglob("*"))
     names = [str(path.relative_to(root)) for path in packed]
     for path in (*packed, root):

@@ -1,4 +1,4 @@
-"""Turns what the user asked for into a plan. It builds nothing."""
+"""Turns the user's request into a plan. It builds nothing."""
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,23 +29,23 @@ from temper.run.workloads import TARGET, Workload, common_workloads, workloads
 from temper.stats.judges import judge_named
 
 REPEATS = 2
-"""Boots of each variant of a price: the second shows that counts repeat."""
+"""Boots of each variant for a price; the second one shows that counts repeat."""
 
 PRICE_CPUS = 1
-"""A sample could swallow a slice of another CPU."""
+"""Only one, since a sample could otherwise include a slice of another CPU."""
 PROOF_CPUS = 2
-"""Tasks migrate, and CPUs must not share what they keep to themselves."""
+"""Two, so that tasks migrate and attacks see whether CPUs share what they must not."""
 
 
 @dataclass(frozen=True)
 class Planner:
-    """What plans are made with."""
+    """Makes plans for one architecture, source and setting."""
 
     arch: Arch
     cache: Cache
-    """Remembers which tarball is which source."""
+    """Remembers the digests of tarballs."""
     source: Path | None = None
-    """Where the user has the source; None: Debian's package."""
+    """The user's source; None: Debian's package."""
     setting: str = ""
     """One of the architecture's settings, for all boots; empty: none."""
 
@@ -56,8 +56,8 @@ class Planner:
     def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
         """Plan the kernel of a variant.
 
-        Raises InputError where the feature is not for the architecture or the source
-        is none, InfraError where Debian's is not installed.
+        Raises InputError if the feature is not for the architecture or the source is
+        not a kernel source, InfraError if Debian's source is not installed.
         """
         if self.arch.name not in feature.architectures:
             raise InputError(
@@ -84,16 +84,16 @@ class Planner:
     ) -> RunPlan:
         """Plan to price ``variants`` of a feature; none means all.
 
-        The baseline is always among them. Raises InputError for an unknown name, and
-        where there is nothing but the baseline.
+        The baseline is always included. Raises InputError for an unknown name, and
+        if there is nothing but the baseline.
         """
         check_known("variant", variants, feature.variants)
         wanted = {feature.baseline, *(variants or feature.variants)}
-        # No attack may be in the boots: the kernel itself would start some.
+        # No attacks in these boots: the kernel would start some of them by itself.
         part = feature.only(wanted, proofs=())
         if len(part.variants) == 1:
             raise InputError(
-                f"{feature.baseline} is the baseline: alone it has no price",
+                f"{feature.baseline} is the baseline and has no price on its own",
                 f"known: {', '.join(feature.variants)}",
             )
         sized = workloads(part.workloads, calls)
@@ -130,13 +130,13 @@ class Planner:
     ) -> RunPlan:
         """Plan to attack ``variants`` of a feature by ``proofs``; none means all.
 
-        The control is always among them, and with ``sabotage`` all sabotages are.
-        Raises InputError for a name that is unknown, or not for the architecture.
+        The control is always included, and all sabotages are with ``sabotage``.
+        Raises InputError for a name that is unknown or not for the architecture.
         """
         if not feature.proofs:
             raise InputError(
-                f"{feature.name} has no proof: no attack on it is known here",
-                f"what it costs: temper price {feature.name}",
+                f"{feature.name} has no proof: Temper has no attack on it",
+                f"to measure what it costs: temper price {feature.name}",
             )
         here = feature.proofs_on(self.arch.name)
         self._check_proofs(feature, proofs)
@@ -182,16 +182,16 @@ class Planner:
     ) -> RunPlan:
         """Plan to price the second of two kernel files relative to the first.
 
-        ``kernels``: A and B -> image and command line. ``names``: the workloads;
-        none means those that need not be asked for. Raises InputError for one that
-        needs a module: it takes the kernel's source to build one.
+        ``kernels``: A and B -> image and command line. ``names``: the workloads; none
+        means the common ones. Raises InputError for a workload that needs a module,
+        since building a module takes the kernel's source.
         """
         sized = workloads(names or common_workloads(), calls)
         for workload in sized:
             if workload.module:
                 raise InputError(
-                    f"{workload.name} needs a module for the kernel",
-                    "price a feature on it: there the source is known",
+                    f"{workload.name} needs a kernel module, which takes the source",
+                    "use it with 'temper price', which has the source",
                 )
         job = (_SETTLE, *(workload.line for workload in sized))
         (image_a, cmdline_a), (image_b, cmdline_b) = kernels.values()
@@ -223,20 +223,20 @@ class Planner:
         return find_source(self.source, series, self.cache)
 
     def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
-        """Refuse what cannot be attacked by, and judges that nobody knows."""
+        """Refuse proofs that are not for the architecture, and unknown judges."""
         here = feature.proofs_on(self.arch.name)
         check_known("proof", proofs, feature.proofs)
         for name in proofs:
             if name not in here:
                 raise InputError(
                     f"proof '{name}' is not for {self.arch.name}",
-                    f"for it are: {', '.join(here)}",
+                    f"its proofs: {', '.join(here)}",
                 )
         for name in proofs or here:
             judge_named(here[name].judge)
 
     def _variants(self, part: Feature, cmdline: str = "") -> dict[str, VariantPlan]:
-        """Plan all variants; their boots need the parameters ``cmdline`` as well."""
+        """Plan all variants; their boots also need the parameters ``cmdline``."""
         return {
             name: VariantPlan(
                 title=variant.title,
@@ -299,7 +299,7 @@ class Planner:
         return shlex.join(str(word) for word in all_words)
 
     def _cmdline(self, *cmdlines: str) -> str:
-        """Add the setting to what a variant and its boots want."""
+        """Add the setting's parameters to those of a variant and its boots."""
         return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
 
 
@@ -315,7 +315,7 @@ def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:
 
 
 def _expected_complaints(part: Feature) -> tuple[str, ...]:
-    """Return what any program of the job brings about: all share the console."""
+    """Return what any program of the job expects: all share one console."""
     found = (program.expected_complaints for program in part.target_programs)
     return tuple(dict.fromkeys(pattern for each in found for pattern in each))
 
@@ -361,23 +361,23 @@ def _left_out(known: Iterable[str], kept: Collection[str]) -> tuple[str, ...]:
 
 
 def _joined(cmdlines: Iterable[str]) -> str:
-    """Join kernel command lines; what several of them want stands there once."""
+    """Join kernel command lines; equal ones appear only once."""
     return " ".join(dict.fromkeys(filter(None, cmdlines)))
 
 
 def _list(option: str, names: Collection[str]) -> list[str]:
-    """Return the words of an option that takes names; none for no names."""
+    """Return the words of an option with names; no words if there are no names."""
     return [option, ",".join(names)] if names else []
 
 
-# Three seconds after its start Linux calibrates the clock again, balances, trims:
-# work that would fall into the samples of one variant and not of another. An idle
-# guest under exact counts skips the time it waits.
+# In the three seconds after its start, Linux refines the clock's calibration, balances
+# and trims: work that could hit samples of one variant but not of another. Under exact
+# counts the wait costs nothing, since an idle guest's time skips ahead.
 _SETTLE = "settle 3"
 
 
 def _price_job(feature: Feature, sized: Iterable[Workload]) -> tuple[str, ...]:
-    """Check before, between and after the workloads that the feature is on."""
+    """Return the job of a price: in-force checks around all workloads."""
     check = f"run {feature.in_force.program}"
     lines = [_SETTLE]
     if feature.in_force.module:
@@ -388,7 +388,7 @@ def _price_job(feature: Feature, sized: Iterable[Workload]) -> tuple[str, ...]:
 
 
 def _prove_job(feature: Feature) -> tuple[str, ...]:
-    """Attack by every proof of the feature, each program and size once."""
+    """Return the job of a proof: each distinct attack once, with checks around it."""
     check = f"run {feature.in_force.program}"
     lines = [f"module {source.stem}" for source in _module_sources(feature)] + [check]
     lines += [f"run {definition.program}" for definition in feature.definitions]
@@ -399,13 +399,13 @@ def _prove_job(feature: Feature) -> tuple[str, ...]:
 
 
 def _check_kernel(arch: Arch, image: Path) -> None:
-    """Raise InputError for what QEMU would start and wait for in vain."""
+    """Raise InputError for a file that QEMU would start, only to hang."""
     try:
         with image.open("rb") as file:
             head = file.read(4096)
     except OSError as error:
-        raise InputError(f"{image} cannot be read: {error.strerror}") from error
+        raise InputError(f"{image} is not readable: {error.strerror}") from error
     if not any(head.startswith(word, offset) for offset, word in arch.magic):
         raise InputError(
-            f"{image} is not a kernel for {arch.name}", f"give {arch.images}"
+            f"{image} is not a kernel for {arch.name}", f"use {arch.images}"
         )

@@ -25,28 +25,28 @@ from temper.run.programs import build_programs
 
 @dataclass(frozen=True)
 class Setup:
-    """What one variant is booted with."""
+    """What one variant boots with."""
 
     image: Path
     kernel: KernelFacts
     files: tuple[Path, ...]
-    """What goes into the initramfs beside the job."""
+    """Files that go into the initramfs besides the job."""
     host_files: tuple[Path, ...] = ()
-    """What goes there under the path it has on this host."""
+    """Files that go there under their path on this host."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that could start."""
+    """A run that is ready to start."""
 
     plan: RunPlan
     setups: Mapping[str, Setup]
-    """variant -> what it is booted with."""
+    """variant -> what it boots with."""
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where that is built."""
+    """Builds what a plan needs."""
 
     arch: Arch
     cache: Cache
@@ -55,8 +55,8 @@ class Workshop:
     def kernel(self, plan: KernelPlan) -> Kernel:
         """Build or find a kernel.
 
-        Raises InputError where source or patches are no longer as they were planned,
-        and whatever ``temper.kernel.build`` raises.
+        Raises InputError if source, patches or compiler have changed since the plan
+        was made, and whatever ``temper.kernel.build`` raises.
         """
         spec = KernelSpec(
             arch=self.arch,
@@ -66,14 +66,14 @@ class Workshop:
         )
         if spec.key() != plan.key:
             raise InputError(
-                f"{plan.title}: source, patches or compiler have changed since this "
-                "was planned",
+                f"{plan.title}: source, patches or compiler have changed since the "
+                "plan was made",
                 "start a new run",
             )
         return build(spec, self.cache, self.progress)
 
     def setup(self, variant: VariantPlan, work: Work) -> Setup:
-        """Build or find all that a variant is booted with."""
+        """Build or find all that a variant boots with."""
         files = [
             path
             for programs in work.programs
@@ -121,4 +121,4 @@ def _facts(kernel: Kernel) -> KernelFacts:
 
 def _check_unchanged(plan: KernelPlan, image: Path) -> None:
     if plan.key != f"file:{file_digest(image)}":
-        raise InputError(f"{image} has changed since this was planned", "start again")
+        raise InputError(f"{image} changed after the plan was made", "start again")

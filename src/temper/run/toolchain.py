@@ -1,4 +1,4 @@
-"""The host's C compiler as a set of files, for a guest that is to compile."""
+"""The host's C compiler as a set of files, for guests that compile programs."""
 
 import os
 import re
@@ -12,29 +12,28 @@ from temper.kernel.compiler import cross_prefix
 from temper.process import need_tool, run
 
 _PROGRAMS = ("cc1", "collect2", "as", "ld")
-"""What the driver runs to make a static program of a C file."""
+"""What the compiler driver runs to make a static program of a C file."""
 _LINKED = (
     *("crt1.o", "crti.o", "crtbeginT.o", "crtend.o", "crtn.o"),
     *("libc.a", "libgcc.a", "libgcc_eh.a"),
 )
-"""What the linker puts into it."""
+"""What the linker puts into such a program."""
 _LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x")
 _TIMEOUT = 30.0
 
 
 def compiler_files(arch: Arch, source: Path) -> tuple[Path, ...]:
-    """Return all files the compiler opens to make a static program of ``source``.
+    """Return all files that the compiler opens to make a static program of ``source``.
 
-    The paths are absolute, and where a guest has to have them. Raises InputError
-    where the compiler is not for the CPU it runs on, InfraError where a part of it
-    is missing.
+    The paths are absolute; a guest must have the files at the same paths. Raises
+    InputError if it is a cross compiler, InfraError if a part of it is missing.
     """
     if cross_prefix(arch):
-        raise InputError(f"the C compiler for {arch.name} here does not run on it")
+        raise InputError(f"this host's C compiler for {arch.name} cannot run on it")
     programs = [_program(name) for name in (arch.compiler, *_PROGRAMS)]
     linked = [_linked(name) for name in _LINKED]
     files = {*programs, *linked, *_libraries(programs), *_headers(arch, source)}
-    # Without "..": a guest has no folders that nothing is in.
+    # Without "..", since a guest lacks folders that would be empty.
     return tuple(sorted({Path(os.path.normpath(path)) for path in files}))
 
 
@@ -53,7 +52,7 @@ def _linked(name: str) -> Path:
 
 
 def _libraries(programs: Iterable[Path]) -> list[Path]:
-    """Return the loader and the shared libraries of programs."""
+    """Return the dynamic loader and the shared libraries of programs."""
     return [
         Path(found[1])
         for program in programs
@@ -63,7 +62,7 @@ def _libraries(programs: Iterable[Path]) -> list[Path]:
 
 
 def _headers(arch: Arch, source: Path) -> list[Path]:
-    # Optimised, as programs are: the C library has more headers then.
+    # With -O2, as programs are built: then the C library includes more headers.
     lines = _lines(arch.compiler, "-std=gnu11", "-O2", "-M", source)
     rule = " ".join(lines).replace("\\", " ")
     _target, _source, *headers = rule.split()

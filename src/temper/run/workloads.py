@@ -1,4 +1,4 @@
-"""The workloads a run can measure, and how many samples each takes."""
+"""The workloads that a run can measure, and how many samples each takes."""
 
 import tomllib
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ _LEAST = 100
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload with its size decided."""
+    """A workload of a certain size."""
 
     name: str
     samples: int
     warmup: int
     module: str = ""
-    """C file of target/module/ whose module it loads; empty: none."""
+    """C file in target/module/ of the module that it loads; empty: none."""
     kernel_files: tuple[str, ...] = ()
-    """Files of the kernel's own source that the module is made of."""
+    """Files of the kernel's own source that the module includes."""
     compiles: str = ""
-    """C file of target/ that it compiles; empty: none."""
+    """C file in target/ that it compiles; empty: none."""
 
     @property
     def program(self) -> str:
@@ -41,13 +41,13 @@ class Workload:
 
 
 def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
-    """Size the named workloads for ``calls`` calls of the smallest kind.
+    """Return the named workloads, sized for ``calls`` of the cheapest system calls.
 
-    As a warm-up a tenth of the samples is taken first. Raises InputError for an unknown
-    name or too few calls.
+    Each takes a tenth of its samples first as a warm-up. Raises InputError for an
+    unknown name or too few calls.
     """
     if calls < 100:
-        raise InputError(f"{calls} calls are too few", "give at least 100")
+        raise InputError(f"{calls} calls are too few", "use at least 100")
     table = workload_table()
     sized = []
     for name in names:
@@ -77,7 +77,7 @@ def all_workloads() -> tuple[str, ...]:
 
 
 def common_workloads() -> tuple[str, ...]:
-    """Return the names of the workloads that need not be asked for by name."""
+    """Return the names of the workloads that are not only on request."""
     table = workload_table()
     return _names({p: table[p] for p in table if not table[p].get("on_request")})
 
@@ -92,5 +92,5 @@ def _names(table: dict[str, dict[str, Any]]) -> tuple[str, ...]:
 
 @cache
 def workload_table() -> dict[str, dict[str, Any]]:
-    """Return program -> what target/workloads.toml says of it."""
+    """Return program -> what target/workloads.toml says about it."""
     return tomllib.loads((TARGET / "workloads.toml").read_text(encoding="utf-8"))
