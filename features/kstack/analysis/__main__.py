@@ -1,6 +1,6 @@
-"""Attack the candidates and print what came of it: ``python features/kstack/analysis``.
+"""Attacks the candidates and prints the results: ``python features/kstack/analysis``.
 
-The same figures in every run: the seed is fixed.
+Every run prints the same figures, since the seed is fixed.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ _WEAK = (0x1010101, 0x11111111, 0x55555555, _HALF, 2**32 + 1, 0x1000100010001)
 
 
 def main() -> None:
-    """Run all attacks, from the quick to the slow."""
+    """Run all attacks, quick ones first."""
     random = np.random.default_rng(1)
     linear(random)
     lags(random)
@@ -34,14 +34,14 @@ def main() -> None:
 
 
 def linear(random: np.random.Generator) -> None:
-    """Linear algebra on the LFSR."""
+    """Attack the LFSR by linear algebra."""
     needed = [leaks_needed(one_run(random, 60)) for _ in range(20)]
-    print(f"LFSR: {min(needed)} to {max(needed)} leaks tell every later offset")
+    print(f"LFSR: {min(needed)} to {max(needed)} leaks predict every later offset")
 
 
 def lags(random: np.random.Generator) -> None:
-    """Attack by lags, on counter mode and on the fold."""
-    print("\nAttack by lags: share of next offsets told (chance 1.56 %)")
+    """Attack counter mode and the fold by lags."""
+    print("\nAttack by lags: share of next offsets predicted (chance 1.56 %)")
     print("leaks      counter   best key    fold   best key")
     keys, longest = 40, 65536
     generators = [
@@ -62,7 +62,7 @@ def lags(random: np.random.Generator) -> None:
 
 
 def statistics(random: np.random.Generator) -> None:
-    """Correlations of successive offsets, in standard deviations."""
+    """Measure correlations of successive offsets, in standard deviations."""
     print(
         "\nSuccessive offsets, in standard deviations of a random source: largest of\n"
         "2^18 - 1 correlations in triples (about 5 is random); chi-square of pairs"
@@ -85,8 +85,8 @@ def statistics(random: np.random.Generator) -> None:
 
 
 def exhaustive(random: np.random.Generator) -> None:
-    """How many leaks single out state and key."""
-    print("\nFold, all states and keys tried: leaks that leave one (2 width / bits)")
+    """Measure how many leaks determine state and key."""
+    print("\nFold, trying all states and keys: leaks that leave one (2 width / bits)")
     for width, bits in ((8, 1), (8, 2), (10, 1), (10, 2), (12, 2)):
         needed = [leaks_for_one(width, bits, random) for _ in range(5)]
         print(
@@ -96,13 +96,13 @@ def exhaustive(random: np.random.Generator) -> None:
     counts = np.array([preimages(16, int(key)) for key in random_words(random, 50, 16)])
     met = np.sum(counts.astype(float) ** 2, axis=1) / 2**16
     print(
-        f"Preimages of a state that was met, width 16: mean over keys {met.mean():.2f},"
+        f"Preimages of a reached state, width 16: mean over keys {met.mean():.2f},"
         f" median key {np.median(met):.2f}"
     )
 
 
 def cycles(random: np.random.Generator) -> None:
-    """How long one key lasts until a state repeats."""
+    """Measure how many steps of one key it takes until a state repeats."""
     print("\nFold, one key: steps until a state repeats (median), in 2^(width / 2)")
     for width in (16, 20, 24, 28):
         state, key = random_words(random, (2, 300), width)
@@ -112,12 +112,12 @@ def cycles(random: np.random.Generator) -> None:
 
 
 def traps(random: np.random.Generator) -> None:
-    """States no key leads out of, with and without the key xored."""
+    """Find states that no key leads out of, with and without the key xored."""
     print("\nFold, a new key every 100 calls: calls until a state never moves again")
     for xor_key in (False, True):
         name = "with the key xored" if xor_key else "without"
         fixed = fixed_by_every_key(8, xor_key)
-        print(f"{name}: states of 2^8 that every key leaves alone: {fixed}")
+        print(f"{name}: states of 2^8 that no key changes: {fixed}")
         for width in (16, 20, 24):
             calls, stuck = calls_until_stuck(width, 100, 1000, 100_000, xor_key, random)
             by = f"stuck by 100,000 (mean {calls:.0f})"
@@ -125,11 +125,10 @@ def traps(random: np.random.Generator) -> None:
 
 
 def weak_keys(random: np.random.Generator) -> None:
-    """64-bit keys under which a state meets itself soon."""
-    print(
-        "\nFold, 64 bits: multiples that repeat within 30,000 calls, without and with"
-    )
-    print("the key xored; in brackets the share of all keys that is")
+    """Measure how many 64-bit keys make a state repeat soon."""
+    print("\nFold, 64 bits: share of multiples of a number that, as keys, make a state")
+    print("repeat within 30,000 calls, without and with the key xored; in brackets, as")
+    print("a share of all keys")
     for divisor in _WEAK:
         shares = [
             share_that_repeats(divisor, 400, 30_000, xor_key, random)

@@ -1,7 +1,7 @@
 """The candidates for a generator of stack offsets, many at a time.
 
 A generator's states are an array with one entry per instance; all step together.
-Offsets are numbers from 0 to 63: bits 4 to 9 of what is drawn.
+Offsets are numbers from 0 to 63: bits 4 to 9 of the drawn word.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def product(a: Words, b: Words, width: int = 64) -> tuple[Words, Words]:
 def fold(state: Words, key: Words, width: int = 64, xor_key: bool = True) -> Words:
     """Return the next state of the multiply-and-fold generator.
 
-    Both halves of state * key, and the key unless ``xor_key`` is false, xored.
+    It is the XOR of both halves of state * key and, if ``xor_key``, of the key.
     """
     low, high = product(state, key, width)
     return low ^ high ^ key if xor_key else low ^ high
@@ -52,7 +52,7 @@ def fold(state: Words, key: Words, width: int = 64, xor_key: bool = True) -> Wor
 def random_words(
     random: np.random.Generator, count: int | tuple[int, ...], width: int = 64
 ) -> Words:
-    """Draw words of ``width`` bits, zero excepted."""
+    """Draw nonzero words of ``width`` bits."""
     return random.integers(1, 1 << width, count, dtype=np.uint64)
 
 
@@ -63,7 +63,7 @@ def offsets(drawn: Words) -> Ints:
 
 @dataclass
 class Folded:
-    """Multiply the task's state by the CPU's key, fold the product, xor the key."""
+    """Multiplies the task's state by the CPU's key, folds the product, xors the key."""
 
     state: Words
     key: Words
@@ -76,7 +76,7 @@ class Folded:
 
 @dataclass
 class Counter:
-    """Multiply a counter by a key and fold the product."""
+    """Multiplies a counter by a key and folds the product."""
 
     state: Words
     key: Words
@@ -90,7 +90,7 @@ class Counter:
 
 @dataclass
 class Lfsr:
-    """Step four shift registers and add them: prandom_u32_state()."""
+    """Steps four shift registers and xors them: prandom_u32_state()."""
 
     state: Words
     """Shape (4, instances); 32 bits each."""

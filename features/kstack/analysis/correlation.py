@@ -1,8 +1,8 @@
 """All linear approximations of three successive offsets at once.
 
-The Walsh transform of the histogram of (offset, next, next but one) holds, for every
-sum of some of the 18 bits, how far it is from as often 0 as 1. That covers biased
-bits, dependent pairs and dependent triples.
+For every sum of some of the 18 bits, the Walsh transform of the histogram of (offset,
+next, next but one) has the difference between how often it is 0 and how often it is 1.
+That covers biased bits, dependent pairs and dependent triples.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""Attack by lags: offsets so many calls apart differ by the same bits.
+"""Attack by lags: offsets a certain number of calls apart differ by the same bits.
 
 The lower half of a product in counter mode is an arithmetic progression modulo a
 power of two: its bits 4 to 9 are the same every 1024 calls. Between such calls only
-the upper half differs, by a constant step, and some multiple of 1024 calls makes the
-step small. No structure is assumed: all lags are tried on what leaked.
+the upper half differs, by a constant step, and for some multiple of 1024 calls that
+step is small. The attack assumes no structure: it tries all lags on the leaks.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _LAGS = 64
 
 
 def hit_rate(seen: Ints, leaks: int) -> float:
-    """Return how often the lag attack tells the next offset.
+    """Return how often the lag attack predicts the next offset.
 
     ``seen``: one instance's offsets; it learns from the first ``leaks`` and is
     judged on the rest.
@@ -25,7 +25,7 @@ def hit_rate(seen: Ints, leaks: int) -> float:
     counts = [
         np.bincount(known[lag:] ^ known[:-lag], minlength=OFFSETS) for lag in lags
     ]
-    # The surest lag, not the luckiest: a long one has fewer pairs to judge by.
+    # Pick the most certain lag, not the luckiest: long lags have fewer pairs.
     sure = [
         count.max() / count.sum() - 3 * np.sqrt(1 / OFFSETS / count.sum())
         for count in counts

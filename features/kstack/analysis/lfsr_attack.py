@@ -1,4 +1,4 @@
-"""Attack on the LFSR: its state from its offsets, by linear algebra over GF(2).
+"""Attack on the LFSR: offsets reveal its state by linear algebra over GF(2).
 
 A row is an integer: bit i says whether bit i of the seed's 128 is in the sum; bit
 128 is the value of the sum.
@@ -17,7 +17,7 @@ _WORD = 32
 
 @dataclass
 class _Symbolic:
-    """The four registers with each bit as the sum of seed bits."""
+    """The four registers, with each bit as a sum of seed bits."""
 
     words: list[list[int]] = field(
         default_factory=lambda: [
@@ -26,7 +26,7 @@ class _Symbolic:
     )
 
     def draw(self) -> list[int]:
-        """Step; return the sums that the six bits of the offset are."""
+        """Step; return the offset's six bits as sums of seed bits."""
         self.words = [
             _step(word, *constants)
             for word, constants in zip(self.words, TAUSWORTHE, strict=True)
@@ -46,18 +46,18 @@ def _step(word: list[int], mask: int, left: int, right: int, shift: int) -> list
 
 @dataclass
 class Predictor:
-    """What the offsets that were learned tell of those to come."""
+    """Predicts later offsets from those that it has learned."""
 
     pivots: dict[int, int] = field(default_factory=dict)
 
     def learn(self, sums: int, value: int) -> None:
-        """Take a bit that leaked."""
+        """Learn a leaked bit."""
         row = self._reduced(sums | (_VALUE if value else 0))
         if row & (_VALUE - 1):
             self.pivots[(row & (_VALUE - 1)).bit_length() - 1] = row
 
     def tell(self, sums: int) -> int | None:
-        """Return a bit to come, or None if nothing tells it."""
+        """Return a later bit, or None if what was learned does not determine it."""
         row = self._reduced(sums)
         return None if row & (_VALUE - 1) else row >> _SEED_BITS
 
@@ -69,7 +69,7 @@ class Predictor:
 
 
 def predicted_share(seen: Ints, leaks: int) -> float:
-    """Return the share of offsets told after ``leaks`` of one instance were seen."""
+    """Return the share of offsets predicted after ``leaks`` of one instance."""
     registers, predictor = _Symbolic(), Predictor()
     right = 0
     for call, offset in enumerate(seen.tolist()):
@@ -84,7 +84,7 @@ def predicted_share(seen: Ints, leaks: int) -> float:
 
 
 def leaks_needed(seen: Ints) -> int:
-    """Return how many leaks tell all offsets after them."""
+    """Return how many leaks predict all later offsets."""
     return next(n for n in range(1, len(seen)) if predicted_share(seen, n) == 1)
 
 

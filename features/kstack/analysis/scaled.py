@@ -1,7 +1,7 @@
-"""Multiply-and-fold with short words, where everything can be tried.
+"""Multiply-and-fold with short words, for which exhaustive search is possible.
 
-What does not depend on the length of the word is measured here and carried over to
-64 bits; where it is carried over, the README says so.
+This measures properties that do not depend on the length of the word, so that they
+carry over to 64 bits; the README says where they do.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 def leaks_for_one(width: int, bits: int, random: np.random.Generator) -> int:
     """Return how many leaks of ``bits`` bits leave a single state and key.
 
-    Tries all 2^(2 * width) pairs. Counted are the states after the last leak: pairs
-    that have run together and have the same key are one.
+    Tries all 2^(2 * width) pairs. It compares states after the last leak: pairs with
+    the same key whose states have merged count as one.
     """
     every = np.arange(1 << width, dtype=np.uint64)
     states, keys = (grid.ravel() for grid in np.meshgrid(every, every))
@@ -35,14 +35,14 @@ def _middle(states: Words, width: int, bits: int) -> Words:
 
 
 def preimages(width: int, key: int, xor_key: bool = True) -> NDArray[np.int64]:
-    """Return for every state how many states the key steps to it."""
+    """Return for every state how many states the key maps to it."""
     every = np.arange(1 << width, dtype=np.uint64)
     after = fold(every, np.full_like(every, key), width, xor_key)
     return np.bincount(after.astype(np.int64), minlength=1 << width)
 
 
 def fixed_by_every_key(width: int, xor_key: bool) -> list[int]:
-    """Return the states that each key but zero maps to themselves."""
+    """Return the states that every nonzero key maps to themselves."""
     keys = np.arange(1, 1 << width, dtype=np.uint64)
     return [
         state
@@ -53,7 +53,7 @@ def fixed_by_every_key(width: int, xor_key: bool) -> list[int]:
 
 @dataclass
 class Orbits:
-    """States stepped together until each has met itself again (Brent's method)."""
+    """Steps states together until each one repeats (Brent's method)."""
 
     state: Words
     key: Words
@@ -62,7 +62,7 @@ class Orbits:
 
     def __post_init__(self) -> None:
         self.steps = np.zeros(len(self.state), dtype=np.int64)
-        """Steps after which a state was seen to repeat; 0: not yet."""
+        """How many steps it took until a state was seen to repeat; 0: none has yet."""
 
     def run(self, limit: int) -> None:
         """Step at most ``limit`` times."""
@@ -82,7 +82,7 @@ def share_that_repeats(
 ) -> float:
     """Return the share of the 64-bit multiples of ``divisor`` that are weak keys.
 
-    A weak key is one under which a random state meets itself within ``calls``.
+    With a weak key, a random state repeats within ``calls``.
     """
     factor = random.integers(1, (1 << 64) // divisor, keys, dtype=np.uint64)
     orbits = Orbits(
@@ -100,10 +100,10 @@ def calls_until_stuck(
     xor_key: bool,
     random: np.random.Generator,
 ) -> tuple[float, float]:
-    """Return mean calls until a task's state moves no more, and the share stuck.
+    """Return the mean calls until a task's state is stuck, and the share of such tasks.
 
-    Each task has a new key every ``life`` calls; it is stuck if it is where it was
-    through the whole life of two keys. Tasks that are not by ``limit`` count as it.
+    Each task gets a new key every ``life`` calls; it is stuck if its state does not
+    move during the lives of two keys. Other tasks count with ``limit`` calls.
     """
     state = random_words(random, tasks, width)
     still = np.zeros(tasks, dtype=np.int64)

@@ -37,7 +37,7 @@ class Effort:
     rounds: int
     sample_ns: float
     published_share: int
-    """Makes one in this many of the published calls."""
+    """Make one in this many of the published calls."""
     published_runs: int
 
 
@@ -94,9 +94,9 @@ def _bench(effort: Effort, progress: Progress) -> None:
 
 
 def _output(variable: str) -> Path | None:
-    """Return the file to write, before spending minutes on results without a place.
+    """Return the file to write; call this first, since measuring takes minutes.
 
-    Raises InputError when there is no such folder.
+    Raises InputError if its folder does not exist.
     """
     name = os.environ.get(variable)
     if not name:

@@ -40,7 +40,7 @@ class Built:
 def build(folder: Path, progress: Progress) -> Built:
     """Build everything in ``folder``, which is meson's build folder.
 
-    Raises BuildError when the library or a worker in C does not build; the result
+    Raises BuildError if the library or a worker in C does not build; the result
     names the peers that do not.
     """
     peers = folder / "bench-peers"
@@ -94,7 +94,7 @@ Step = Callable[[list[str], Path, Mapping[str, str]], None]
 def _peer(
     name: str, title: str, failures: dict[str, str], progress: Progress
 ) -> Iterator[Step]:
-    """Do without a peer that is not available here, and note why and what it needs."""
+    """Continue without a peer that is not available; note why and what it needs."""
     with progress.task(f"building or fetching {title}") as task:
         try:
             yield lambda command, cwd, env: _run(command, cwd, env, task)

@@ -25,7 +25,7 @@ def median_of(samples: Sequence[float]) -> Estimate:
     The interval lies between two order statistics, equally far from either end, so it
     is valid for any distribution; it needs 6 samples.
 
-    Raises ValueError when there are fewer.
+    Raises ValueError if there are fewer.
     """
     ranked = np.sort(np.asarray(samples, dtype=float))
     rank = int(binom.ppf((1 - CONFIDENCE) / 2, len(ranked), 0.5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Debian 13's libc, whose getrandom() uses the vDSO, beside an older one."""
+"""Debian 13's libc, whose getrandom() uses the vDSO, next to an older one."""
 
 import os
 import platform
@@ -47,10 +47,10 @@ class Loader:
 def find_glibc(folder: Path) -> Loader:
     """Return glibc 2.41 in ``folder``; apt fetches it if it is not there yet.
 
-    apt gets a configuration of its own: the system's packages and lists stay as
-    they are, and it uses only the system's source of Debian, with another codename.
+    apt gets its own configuration, so the system's packages and lists stay as they
+    are. It uses only the system's Debian source, with another codename.
 
-    Raises InfraError when it is not available.
+    Raises InfraError if it is not available.
     """
     unpacked = folder / "libc6"
     if not unpacked.is_dir():
@@ -70,12 +70,12 @@ def derived_source(targets: str, codename: str) -> str:
     ``targets`` are lines ``ADDRESS|CODENAME|COMPONENT|KEYRING`` of this system's
     sources; ``codename`` is the codename of its Debian.
 
-    Raises InfraError when there is no such source.
+    Raises InfraError if there is no such source.
     """
     for line in targets.splitlines():
         address, name, component, keyring = (*line.split("|"), "", "", "")[:4]
         if name == codename and component == "main":
-            # apt leaves the name of a field that it does not know.
+            # apt prints the name of a field that it does not know.
             signed = f"[signed-by={keyring}] " if keyring.startswith("/") else ""
             return f"deb {signed}{address} {_CODENAME} main\n"
     raise InfraError(f"apt has no source of Debian's {codename}", "apt-get update")

@@ -16,7 +16,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Goal:
-    """A least speed relative to another path, or a limit in nanoseconds."""
+    """A minimum speed relative to another path, or a limit in nanoseconds."""
 
     group: str
     text: str
@@ -126,7 +126,7 @@ ROBUSTNESS = {
     "fork, vfork, clone": ("step_fork", "processes_duplicates"),
     "VM snapshot": ("test_vgetrandom_vm_clone",),
 }
-"""The goals that tests judge, with the names of these tests."""
+"""Goals that tests judge -> the names of these tests."""
 
 
 def judge(goal: Goal, results: Results) -> Verdict:
@@ -159,7 +159,7 @@ def _figure(goal: Goal, results: Results, cell: Cell) -> Estimate:
 
 
 def _excuse(goal: Goal, cell: Cell, results: Results) -> str:
-    """Say so if even the path's bound does not reach the limit on this CPU."""
+    """Say whether even the path's upper bound misses the limit on this CPU."""
     if goal.against is None or goal.ceiling not in results.measured:
         return ""
     bound = results.ratio(goal.ceiling, goal.against, cell).median

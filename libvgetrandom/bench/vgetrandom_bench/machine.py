@@ -15,15 +15,15 @@ _TIMEOUT = 20
 
 @dataclass(frozen=True)
 class Machine:
-    """What decides how fast random bytes come, apart from the code."""
+    """What determines the speed, apart from the code."""
 
     cpu: str
     cpus: int
     """The CPUs that this process may use."""
     hypervisor: str
-    """Empty when none is seen."""
+    """Empty if none is visible."""
     governor: str
-    """Empty when it cannot be seen, as in most virtual machines."""
+    """Empty if it is not visible, as in most virtual machines."""
     kernel: str
     libc: str
     compiler: str
@@ -33,7 +33,7 @@ class Machine:
     def lines(self) -> Iterator[str]:
         """Yield the facts for the head of a table."""
         yield f"CPU       {self.cpu}, {self.cpus} usable"
-        yield f"virtual   {self.hypervisor or 'no hypervisor seen'}"
+        yield f"virtual   {self.hypervisor or 'no hypervisor visible'}"
         yield f"governor  {self.governor or 'not visible'}"
         yield f"kernel    {self.kernel}"
         yield f"host libc {self.libc}"
@@ -42,7 +42,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Look at this machine."""
+    """Return the facts about this machine."""
     cpu = _lscpu()
     return Machine(
         cpu=cpu.get("Model name", platform.machine()),

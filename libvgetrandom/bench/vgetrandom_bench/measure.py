@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Runs the paths in turn, so that disturbances hit all alike."""
+"""Runs the paths in turn, so that disturbances affect all of them equally."""
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,11 +17,11 @@ _MOST_GROWTH = 16
 
 
 _TRIES = 3
-"""A run may be disturbed for milliseconds, but hardly this many in a row."""
+"""Disturbances last milliseconds, so they hardly hit this many runs in a row."""
 
 
 class Timer(Protocol):
-    """What times calls, as a worker does."""
+    """Times calls, as a worker does."""
 
     def time(self, cell: Cell, count: int) -> float:
         """Return nanoseconds per call."""
@@ -47,8 +47,8 @@ def turns(
 ) -> list[tuple[str, Cell]]:
     """Return one round: each path in each cell once.
 
-    The cells come in random order, and in each cell all paths in random order, so
-    that what is compared is close in time.
+    The cells come in random order, and so do the paths in each cell; paths that are
+    compared are thus measured close in time.
     """
     shuffled = chance.sample(sorted(cells), len(cells))
     return [
@@ -65,11 +65,11 @@ def measure(
     sample_ns: float,
     progress: Progress,
 ) -> Samples:
-    """Sample each path in each cell once a round, for about ``sample_ns``."""
+    """Sample each path in each cell once per round, for about ``sample_ns``."""
     chance = random.Random()
     with progress.task("finding how many calls make a sample") as task:
         counts: dict[tuple[str, int], int] = {}
-        # Calibrate with one thread, which is disturbed least; more use the same count.
+        # Calibrate with one thread, which suffers least; more threads use its count.
         singles = {Cell(cell.size, 1) for cell in cells}
         for done, (path, cell) in enumerate(turns(list(timers), singles, chance)):
             task.update(done, len(timers) * len(singles), cell_text(cell))

@@ -39,12 +39,12 @@ _LINES: dict[str, tuple[str, str]] = {
     paths.GO_CHACHA8: ("#3fb8c9", "--"),
     paths.THREAD_RNG: ("#d9701a", "--"),
 }
-"""Colour and line style of the plotted paths; kernel and library are solid."""
+"""Colour and line style of each path; kernel and library have solid lines."""
 _SINGLE = 1
 
 
 def write_plot(results: Results, machine: str, file: Path) -> None:
-    """Write the plot of one thread as SVG, with the machine in its title."""
+    """Write the plot for one thread as SVG, with the machine in its title."""
     with matplotlib.style.context(["default", _STYLE]):
         figure = Figure(figsize=(9.6, 5.0))
         figure.set_layout_engine("constrained")

@@ -22,7 +22,7 @@ PATHS = (paths.VDSO, paths.GLIBC, paths.HOST_LIBC, paths.SYSTEM_CALL, paths.LIBR
 
 @dataclass(frozen=True)
 class Published:
-    """Medians of a few runs in turn."""
+    """Medians of a few runs, taken in turn."""
 
     calls: Mapping[Cell, int]
     """Calls that each thread made."""
@@ -39,7 +39,7 @@ def measure_published(
 ) -> Published:
     """Time the published form, with one in ``share`` of its calls by one thread.
 
-    256 threads together make as many calls as one thread: if each made as many, it
+    256 threads together make as many calls as one thread; if each of them did, it
     would take a quarter of an hour on two CPUs.
     """
     calls = {SINGLE: CALLS // share, MANY: CALLS // share // MANY.threads}

@@ -34,5 +34,5 @@ class Results:
         return median_of(self.samples[path, cell])
 
     def ratio(self, path: str, against: str, cell: Cell) -> Estimate:
-        """Return how many times as fast as another a path is; both ran."""
+        """Return how many times as fast as another path a path is; both ran."""
         return speed_ratio(self.samples[path, cell], self.samples[against, cell])

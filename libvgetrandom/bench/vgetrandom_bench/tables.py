@@ -42,7 +42,7 @@ def legend() -> Iterator[str]:
 
 
 def missing_list(results: Results) -> Iterator[str]:
-    """Yield what did not run and how to get it."""
+    """Yield which paths did not run, and how to get them."""
     if results.missing:
         yield "Not measured:"
     for path, why in results.missing.items():
@@ -50,7 +50,7 @@ def missing_list(results: Results) -> Iterator[str]:
 
 
 def goals_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield how each goal stands."""
+    """Yield whether each goal is met."""
     yield "Goals (x: times as fast; the median decides; 95 % interval in brackets;"
     yield "the worst of several sizes is shown; one thread unless a row says more)"
     group = ""

@@ -16,7 +16,7 @@ from vgetrandom_bench.cells import Cell, cell_text
 ANSWER_SECONDS = 300.0
 """The longest that a worker may take: 25,000,000 system calls on a slow machine."""
 _END_SECONDS = 2.0
-"""Time to exit when there is nothing left to read."""
+"""Time to exit after its input ends."""
 
 
 class Unavailable(Exception):
@@ -89,7 +89,7 @@ class Worker:
 
         All threads of the cell make as many at the same time.
 
-        Raises InfraError when the worker dies or is too slow.
+        Raises InfraError if the worker dies or is too slow.
         """
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
