@@ -41,8 +41,10 @@ lint: setup ## Check the style of Python, shell and C, and who imports what
 	$(RUN) shellcheck $(SCRIPTS)
 	$(RUN) clang-format --dry-run --Werror $(C_FILES)
 
-types: setup ## Check the types of the lab and its tests
+types: setup ## Check the types of the lab, its features and its tests
 	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
+	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/plots.py)
+	$(RUN) mypy features/kstack/analysis
 	$(RUN) mypy features/kpkeys/stress
 	MYPYPATH=features/kpkeys/stress $(RUN) mypy features/kpkeys/events
 
@@ -57,4 +59,4 @@ integration: setup ## Run the tests with real builds and boots (minutes)
 
 clean: ## Remove what was made in this folder; kernels and results stay
 	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache report.html
-	find src tests -name __pycache__ -prune -exec rm -rf {} +
+	find src features tests -name __pycache__ -prune -exec rm -rf {} +

@@ -13,11 +13,9 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from temper.errors import InputError
-from temper.paths import REPOSITORY
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.record.plan import Plain, Switch
-
-FEATURES = REPOSITORY / "features"
 
 _Kind = TypeVar("_Kind")
 
@@ -93,7 +91,7 @@ class Proof(TargetProgram):
     title: str
     samples: int = Field(gt=0)
     judge: str
-    """Name of a function in ``temper.stats.judges``."""
+    """Name of a function in the package ``judges`` of the feature's folder."""
     params: dict[str, float] = Field(default_factory=dict)
     """What the judge is told, as keyword arguments."""
     architectures: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ import platformdirs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 """The checkout: features/, kernel/, target/ and plugin/ stand in it."""
+FEATURES = REPOSITORY / "features"
 
 
 def cache_home() -> Path:

@@ -315,6 +315,29 @@ def test_a_feature_without_proofs_is_priced_and_not_proven(bench: Bench) -> None
     assert caught.value.hint == "what it costs: temper price kstack"
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"judge": "predict"}, "unknown judge 'predict'"),
+        (
+            {"params": {"least_bits": 5, "level": 1e-6, "margn": 1.25}},
+            "judge 'prediction' takes no parameter 'margn'",
+        ),
+        ({"params": {"level": 1e-6}}, "judge 'prediction' lacks the parameter 'least"),
+    ],
+)
+def test_what_could_not_be_judged_is_told_before_anything_is_built(
+    bench: Bench, changes: dict[str, object], message: str
+) -> None:
+    proof = bench.feature.proofs["prediction"].model_copy(update=changes)
+    feature = bench.feature.model_copy(update={"proofs": {"prediction": proof}})
+    with pytest.raises(InputError) as caught:
+        bench.planner.prove(feature)
+    toml = feature.folder / "feature.toml"
+    assert caught.value.message.startswith(f"{toml}: proof 'prediction': {message}")
+    assert caught.value.hint
+
+
 def test_a_sabotage_has_no_price(bench: Bench) -> None:
     with pytest.raises(InputError) as caught:
         bench.planner.price(WHOLE, 1000, ("constant",))

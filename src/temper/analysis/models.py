@@ -180,7 +180,7 @@ class ProofEvidence(_Report):
     reasons: list[str]
     """Sentences: why the outcome is what it is."""
     figures: dict[str, float]
-    """The measures behind the reasons, by name; docs/json.md explains each."""
+    """The measures behind the reasons, by name; the judges' README.md has each."""
     clock: str
     """What clock the guest had: it decides what entropy there is."""
     bins: list[tuple[int, int]] = Field(default_factory=list)

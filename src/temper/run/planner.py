@@ -10,6 +10,7 @@ from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import file_digest, key_of
 from temper.errors import InputError
+from temper.extension import judge_named
 from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
 from temper.paths import portable
 from temper.record.outcome import Outcome
@@ -26,7 +27,6 @@ from temper.record.plan import (
 from temper.run.programs import proof_programs, target_programs
 from temper.run.toolchain import compiler_files
 from temper.run.workloads import TARGET, Workload, common_workloads, workloads
-from temper.stats.judges import judge_named
 
 REPEATS = 2
 """Boots of each variant of a price: the second shows that counts repeat."""
@@ -223,7 +223,7 @@ class Planner:
         return find_source(self.source, series, self.cache)
 
     def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
-        """Refuse what cannot be attacked by, and judges that nobody knows."""
+        """Refuse what cannot be attacked by, and what could not be judged."""
         here = feature.proofs_on(self.arch.name)
         check_known("proof", proofs, feature.proofs)
         for name in proofs:
@@ -233,7 +233,7 @@ class Planner:
                     f"for it are: {', '.join(here)}",
                 )
         for name in proofs or here:
-            judge_named(here[name].judge)
+            _check_judge(feature, name)
 
     def _variants(self, part: Feature, cmdline: str = "") -> dict[str, VariantPlan]:
         """Plan all variants; their boots need the parameters ``cmdline`` as well."""
@@ -307,6 +307,18 @@ def _proof_plan(proof: Proof) -> ProofPlan:
     return ProofPlan(
         title=proof.title, line=proof.line, judge=proof.judge, params=proof.params
     )
+
+
+def _check_judge(feature: Feature, name: str) -> None:
+    """Refuse a proof whose judge is unknown or cannot be given its params."""
+    proof = feature.proofs[name]
+    try:
+        judge_named(feature.folder, proof.judge, proof.params)
+    except InputError as error:
+        toml = feature.folder / "feature.toml"
+        raise InputError(
+            f"{toml}: proof '{name}': {error.message}", error.hint
+        ) from error
 
 
 def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from temper.stats.judges.claim import Claim
-from temper.stats.judges.measures import luck, percent
-from temper.stats.judges.verdict import (
+from temper.stats.judging import (
     Arrays,
     Finding,
     Ints,
@@ -13,6 +11,9 @@ from temper.stats.judges.verdict import (
     sentences,
     unsupported,
 )
+
+from .claim import Claim
+from .measures import luck, percent
 
 _NOTHING = np.array([], dtype=np.int64)
 

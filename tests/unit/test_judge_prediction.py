@@ -4,20 +4,22 @@ import re
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, log2
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict
-from temper.stats.judges.prediction import prediction
+from temper.stats.judging import Verdict
 
 Numbers = NDArray[np.int64]
 
-DOCS = Path(__file__).parents[2] / "docs"
+PARAMS = ("least_bits", "level", "margin")
+prediction = judge_named(FEATURES / "kstack", "prediction", PARAMS)
+
 CALLS = 100_000
 BINS = 64
 STEP = 16
@@ -353,7 +355,7 @@ def test_offsets_and_their_pairs_are_kept_for_the_plot() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (DOCS / "json.md").read_text(encoding="utf-8")
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text(encoding="utf-8")
     table = text.partition("Figures of the judge `prediction`")[2].partition(
         "\nFigures"
     )[0]

@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from temper.stats.judges.claim import Claim
-from temper.stats.judges.measures import (
-    luck,
-    p_text,
-    percent,
-    uneven_margin,
-    unevenness,
-    uniform_p,
-)
-from temper.stats.judges.runs import repeated, run_length
-from temper.stats.judges.verdict import (
+from temper.stats.judging import (
     Arrays,
     Finding,
     Ints,
@@ -21,6 +11,17 @@ from temper.stats.judges.verdict import (
     sentences,
     unsupported,
 )
+
+from .claim import Claim
+from .measures import (
+    luck,
+    p_text,
+    percent,
+    uneven_margin,
+    unevenness,
+    uniform_p,
+)
+from .runs import repeated, run_length
 
 STORMS = ("migration", "hotplug", "interrupts")
 _SHIFTS = range(-2, 3)

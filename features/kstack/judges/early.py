@@ -3,16 +3,17 @@
 import numpy as np
 from scipy import special
 
-from temper.stats.judges.claim import Claim
-from temper.stats.judges.measures import p_text
-from temper.stats.judges.runs import repeated
-from temper.stats.judges.verdict import (
+from temper.stats.judging import (
     Arrays,
     Ints,
     Verdict,
     concluded,
     unsupported,
 )
+
+from .claim import Claim
+from .measures import p_text
+from .runs import repeated
 
 
 def early(samples: Arrays, definitions: Arrays, *, level: float) -> Verdict:

@@ -1,6 +1,14 @@
-"""What judges are given and what they return."""
+"""What a judge is: what it is given, what it returns, and how it concludes.
 
-from collections.abc import Mapping
+A judge finds out what the samples that an attack brought back prove. It is a function
+of the package ``judges`` in a feature's folder, listed in its ``__all__`` and named by
+a proof of feature.toml. It is pure, and called with the attack's samples and the
+kernel's own definitions, by name, and the proof's params as keywords::
+
+    def writes(samples: Arrays, definitions: Arrays, *, kind: float) -> Verdict:
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,11 +29,15 @@ class Verdict:
     reasons: list[str]
     """Sentences: why."""
     figures: dict[str, float]
-    """The measures behind the reasons; docs/json.md explains each."""
+    """The measures behind the reasons; the judge's README.md explains each."""
     bins: list[tuple[int, int]] = field(default_factory=list)
     """[value, times], for the plot."""
     pairs: list[tuple[int, int, int]] = field(default_factory=list)
     """[value, the next value, times], for the plot."""
+
+
+Judge = Callable[..., Verdict]
+"""Called as ``judge(samples, definitions, **params)``."""
 
 
 def unsupported(reason: str) -> Verdict:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from temper.stats.judges.verdict import Arrays, Verdict, concluded, unsupported
+from temper.stats.judging import Arrays, Verdict, concluded, unsupported
 
 _NOTHING = np.array([], dtype=np.int64)
 

@@ -9,11 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from temper.stats.clock_beam import beam_hits
-from temper.stats.clock_tables import carry_hits, table_hits
-from temper.stats.judges.claim import Claim
-from temper.stats.judges.measures import luck, percent
-from temper.stats.judges.verdict import (
+from temper.stats.judging import (
     Arrays,
     Finding,
     Verdict,
@@ -21,7 +17,12 @@ from temper.stats.judges.verdict import (
     sentences,
     unsupported,
 )
-from temper.stats.predictors import Hits
+
+from .claim import Claim
+from .clock_beam import beam_hits
+from .clock_tables import carry_hits, table_hits
+from .measures import luck, percent
+from .predictors import Hits
 
 _LEAST_CALLS = 2_000
 """The tables are learnt on half of them."""

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from temper.stats.judges.verdict import Ints
+from temper.stats.judging import Ints
 
 
 def luck(hits: int, tries: int, chance: float) -> float:

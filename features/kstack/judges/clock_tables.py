@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.stats.predictors import Hits
+from .predictors import Hits
 
 Ints = NDArray[np.int64]
 

@@ -4,7 +4,7 @@ from math import ceil, log
 
 import numpy as np
 
-from temper.stats.judges.verdict import Ints
+from temper.stats.judging import Ints
 
 _LEAST_RUN = 8
 """Positions in a row that are called a sequence, at least."""

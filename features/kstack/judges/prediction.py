@@ -7,16 +7,7 @@ import numpy as np
 from scipy import special
 
 from temper.stats.exact import successive_pairs
-from temper.stats.judges.claim import Claim
-from temper.stats.judges.measures import (
-    luck,
-    p_text,
-    percent,
-    uneven_margin,
-    unevenness,
-    uniform_p,
-)
-from temper.stats.judges.verdict import (
+from temper.stats.judging import (
     Arrays,
     Finding,
     Ints,
@@ -25,7 +16,17 @@ from temper.stats.judges.verdict import (
     sentences,
     unsupported,
 )
-from temper.stats.predictors import Hits, predictor_hits, same_as_last
+
+from .claim import Claim
+from .measures import (
+    luck,
+    p_text,
+    percent,
+    uneven_margin,
+    unevenness,
+    uniform_p,
+)
+from .predictors import Hits, predictor_hits, same_as_last
 
 
 def prediction(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.stats.predictors import Hits
+from .predictors import Hits
 
 Ints = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.stats.judges.verdict import Ints
+from temper.stats.judging import Ints
 
 _LEAST_CALLS = 100
 """Enough for every predictor to have something to look back at."""

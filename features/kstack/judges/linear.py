@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.stats.judges.claim import Claim
-from temper.stats.judges.measures import luck, percent
-from temper.stats.judges.verdict import (
+from temper.stats.judging import (
     Arrays,
     Finding,
     Ints,
@@ -21,6 +19,9 @@ from temper.stats.judges.verdict import (
     sentences,
     unsupported,
 )
+
+from .claim import Claim
+from .measures import luck, percent
 
 Bits = NDArray[np.uint8]
 

@@ -1,0 +1,77 @@
+"""The Python that a feature brings along, loaded from its folder by name.
+
+So all there is about a feature stands in one folder, wherever that is, and the lab
+names none of it. ``temper.stats.judging`` says what a judge is.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Collection
+from functools import cache
+from inspect import Parameter, signature
+from pathlib import Path
+from types import ModuleType
+
+from temper.errors import InputError
+from temper.stats.judging import Judge
+
+_HELP = "docs/adding-a-feature.md says what a judge is"
+
+
+def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
+    """Return the judge of the feature in ``folder``, which can be given ``params``.
+
+    Raises InputError where the feature has no such judge, or where the judge takes
+    none of that name or lacks one.
+    """
+    path = folder / "judges" / "__init__.py"
+    if not path.is_file():
+        raise InputError(f"unknown judge '{name}': {path} is missing", _HELP)
+    package = loaded(path)
+    known: Collection[str] = getattr(package, "__all__", ())
+    if name not in known:
+        raise InputError(
+            f"unknown judge '{name}'",
+            f"known in {path.parent}: {', '.join(known) or 'none'}",
+        )
+    judge: Judge = getattr(package, name)
+    _check_params(judge, name, params)
+    return judge
+
+
+@cache
+def loaded(path: Path) -> ModuleType:
+    """Return the module of a file, or the package of an ``__init__.py``.
+
+    Modules of a package import each other relatively: it has no name of its own, for
+    several features have one. Raises InputError for one that cannot be imported.
+    """
+    spec = importlib.util.spec_from_file_location(str(path), path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        # The feature's own code: whatever goes wrong in it is its author's to mend.
+        raise InputError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}",
+            "mend it, or take the feature from a version where it works",
+        ) from error
+    return module
+
+
+def _check_params(judge: Judge, name: str, given: Collection[str]) -> None:
+    taken = {
+        each.name: each.default is Parameter.empty
+        for each in signature(judge).parameters.values()
+        if each.kind is Parameter.KEYWORD_ONLY
+    }
+    hint = f"it takes: {', '.join(taken) or 'none'}"
+    for param in given:
+        if param not in taken:
+            raise InputError(f"judge '{name}' takes no parameter '{param}'", hint)
+    for param, needed in taken.items():
+        if needed and param not in given:
+            raise InputError(f"judge '{name}' lacks the parameter '{param}'", hint)
