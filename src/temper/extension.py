@@ -6,16 +6,23 @@ names none of it. ``temper.stats.judging`` says what a judge is.
 
 import importlib.util
 import sys
-from collections.abc import Collection
-from functools import cache
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, partial
 from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
 
 from temper.errors import InputError
-from temper.stats.judging import Judge
+from temper.stats.judging import Judge, Series
 
-_HELP = "docs/adding-a-feature.md says what a judge is"
+Draw = Callable[[Mapping[str, Series], str, str], str]
+"""Called as ``draw(found, variant, name)``; returns the SVG of one variant.
+
+``found`` has what a proof found on all variants, so that they can have one scale, and
+ids start with ``name``.
+"""
+
+_HELP = "docs/adding-a-feature.md says what judges and plots are"
 
 
 def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
@@ -37,6 +44,23 @@ def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
     judge: Judge = getattr(package, name)
     _check_params(judge, name, params)
     return judge
+
+
+def plots_of(folder: Path) -> Draw | None:
+    """Return what draws the series of a feature's judges; None: it draws nothing.
+
+    Drawing raises InputError where the plots cannot be used. They are loaded then, for
+    that takes a second that is wasted where nothing is drawn.
+    """
+    path = folder / "plots.py"
+    return partial(_draw, path) if path.is_file() else None
+
+
+def _draw(path: Path, found: Mapping[str, Series], variant: str, name: str) -> str:
+    draw: Draw | None = getattr(loaded(path), "draw", None)
+    if draw is None:
+        raise InputError(f"{path} has no function 'draw'", _HELP)
+    return draw(found, variant, name)
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from temper.errors import InputError
-from temper.extension import judge_named
+from temper.extension import judge_named, plots_of
 from temper.record.outcome import Outcome
 
 INIT = """\
@@ -70,7 +70,7 @@ def test_an_unknown_judge_is_refused_with_those_there_are(tmp_path: Path) -> Non
 def test_a_feature_without_judges_is_told(tmp_path: Path) -> None:
     assert refused(tmp_path / "gone", "landed") == (
         f"unknown judge 'landed': {tmp_path}/gone/judges/__init__.py is missing",
-        "docs/adding-a-feature.md says what a judge is",
+        "docs/adding-a-feature.md says what judges and plots are",
     )
 
 
@@ -98,3 +98,21 @@ def test_judges_that_cannot_be_imported_are_told(tmp_path: Path) -> None:
     assert message.startswith(f"{folder}/judges/__init__.py cannot be imported: ")
     assert "ImportError: cannot import name 'NOTHING'" in message
     assert hint == "mend it, or take the feature from a version where it works"
+
+
+def test_a_feature_may_have_plots(tmp_path: Path) -> None:
+    assert plots_of(tmp_path) is None
+    plots = tmp_path / "plots.py"
+    plots.write_text("def draw(found, variant, name):\n    return variant + name\n")
+    draw = plots_of(tmp_path)
+    assert draw is not None
+    assert draw({"off": {}}, "off", "plot0") == "offplot0"
+
+
+def test_plots_that_draw_nothing_are_told(tmp_path: Path) -> None:
+    (tmp_path / "plots.py").write_text("")
+    draw = plots_of(tmp_path)
+    assert draw is not None
+    with pytest.raises(InputError) as caught:
+        draw({"off": {}}, "off", "plot0")
+    assert caught.value.message == f"{tmp_path}/plots.py has no function 'draw'"

@@ -350,8 +350,10 @@ def test_correlation_agrees_with_its_definition() -> None:
 
 def test_offsets_and_their_pairs_are_kept_for_the_plot() -> None:
     verdict = judge(np.resize([5, 9, 5, 5], CALLS))
-    assert verdict.bins == [(0, 75_000), (64, 25_000)]
-    assert verdict.pairs == [(0, 0, 49_999), (0, 64, 25_000), (64, 0, 25_000)]
+    assert verdict.series == {
+        "positions": [[0, 75_000], [64, 25_000]],
+        "successions": [[0, 0, 49_999], [0, 64, 25_000], [64, 0, 25_000]],
+    }
 
 
 def test_every_figure_is_documented() -> None:

@@ -285,8 +285,8 @@ def test_the_worst_of_several_proofs_counts() -> None:
 def test_the_evidence_is_of_all_samples_in_order() -> None:
     found = report().evidence["stock"]["prediction"]
     assert found.figures["calls"] == CALLS
-    assert sum(times for _, times in found.bins) == CALLS
-    assert sum(times for *_, times in found.pairs) == CALLS - 1
+    assert sum(times for _, times in found.series["positions"]) == CALLS
+    assert sum(times for *_, times in found.series["successions"]) == CALLS - 1
     assert found.expected is Outcome.BLOCKED
     assert found.clock == CLOCK
 
@@ -295,10 +295,10 @@ def test_the_order_of_samples_is_kept_over_records() -> None:
     """Shuffled they would look random: a counter, cut in two at its middle."""
     counter = (np.arange(CALLS) % 64 * 16).tolist()
     found = report({**GOOD, **dict([boot("stock", records(counter, on=True))])})
-    pairs = {
-        (now, then) for now, then, _ in found.evidence["stock"]["prediction"].pairs
+    series = found.evidence["stock"]["prediction"].series
+    assert {(now, then) for now, then, _ in series["successions"]} == {
+        (16 * n, 16 * ((n + 1) % 64)) for n in range(64)
     }
-    assert pairs == {(16 * n, 16 * ((n + 1) % 64)) for n in range(64)}
 
 
 def second_attack(positions: list[int], status: int = 0) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from temper.stats.exact import successive_pairs
 from temper.stats.judging import (
     Arrays,
     Finding,
@@ -27,6 +26,7 @@ from .measures import (
     uniform_p,
 )
 from .predictors import Hits, predictor_hits, same_as_last
+from .series import series_of
 
 
 def prediction(
@@ -69,7 +69,6 @@ def prediction(
         return unsupported(
             f"{len(positions)} calls are too few to judge: {claim.least_calls} needed"
         )
-    offsets = positions - positions.min()
     numbers, foreign = claim.numbers(positions)
     half = len(numbers) // 2
     hits = predictor_hits(numbers[:half], numbers[half:], claim.bins)
@@ -79,9 +78,7 @@ def prediction(
     landed, small = sentences(findings, level)
     landed += _broken_promises(figures, foreign, least_bits)
     verdict = concluded(landed, small, _sound(figures), figures)
-    return replace(
-        verdict, bins=_bins(offsets), pairs=successive_pairs(offsets.tolist())
-    )
+    return replace(verdict, series=series_of(positions - positions.min()))
 
 
 def _figures(numbers: Ints, claim: Claim, best: Hits) -> dict[str, float]:
@@ -202,8 +199,3 @@ def _correlation_p(numbers: Ints) -> float:
     """Without correlation, r times the root of n is standard normal (Bartlett)."""
     z = abs(_serial_correlation(numbers)) * np.sqrt(len(numbers))
     return float(2 * special.ndtr(-z))
-
-
-def _bins(offsets: Ints) -> list[tuple[int, int]]:
-    values, times = np.unique(offsets, return_counts=True)
-    return list(zip(values.tolist(), times.tolist(), strict=True))

@@ -183,10 +183,8 @@ class ProofEvidence(_Report):
     """The measures behind the reasons, by name; the judges' README.md has each."""
     clock: str
     """What clock the guest had: it decides what entropy there is."""
-    bins: list[tuple[int, int]] = Field(default_factory=list)
-    """[bytes below the highest position seen, calls], for the plot."""
-    pairs: list[tuple[int, int, int]] = Field(default_factory=list)
-    """[bytes below in one call, in the next call, times], for the plot."""
+    series: dict[str, list[list[int]]] = Field(default_factory=dict)
+    """Tables by name, from which the feature's own plots are drawn."""
 
     @property
     def surprising(self) -> bool:

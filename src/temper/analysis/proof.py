@@ -143,8 +143,7 @@ def _evidence(
         reasons=verdict.reasons,
         figures=verdict.figures,
         clock=clock,
-        bins=verdict.bins,
-        pairs=verdict.pairs,
+        series=verdict.series,
     )
 
 

@@ -21,6 +21,10 @@ Arrays = Mapping[str, Ints]
 """Name of a record -> its values, in the order they came."""
 
 
+Series = dict[str, list[list[int]]]
+"""Name of a table -> its rows."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a judge found."""
@@ -30,10 +34,8 @@ class Verdict:
     """Sentences: why."""
     figures: dict[str, float]
     """The measures behind the reasons; the judge's README.md explains each."""
-    bins: list[tuple[int, int]] = field(default_factory=list)
-    """[value, times], for the plot."""
-    pairs: list[tuple[int, int, int]] = field(default_factory=list)
-    """[value, the next value, times], for the plot."""
+    series: Series = field(default_factory=dict)
+    """What the feature's plots are drawn from, if it has any."""
 
 
 Judge = Callable[..., Verdict]
