@@ -16,6 +16,7 @@ from temper.kernel import Cache
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, RunPlan, Slot, VariantPlan
 from temper.run import planner, programs
+from temper.run import workloads as table
 from temper.run.planner import Planner
 from temper.run.workloads import TARGET
 
@@ -66,7 +67,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a copy of target/ in its place, to be changed."""
     copy = tmp_path / "target"
     shutil.copytree(TARGET, copy)
-    for module in (planner, programs):
+    for module in (programs, table):
         monkeypatch.setattr(module, "TARGET", copy)
     return copy
 

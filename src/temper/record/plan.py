@@ -120,9 +120,11 @@ class Programs(Plain):
     title: str
     folder: str
     sources: dict[str, tuple[str, ...]]
-    """program -> its C files in ``folder``, which may include the headers there."""
+    """program -> its C files, relative to ``folder``; headers there can be included."""
     wanted: tuple[str, ...]
     """Those that go into the initramfs."""
+    include: tuple[str, ...] = ()
+    """Other folders whose headers they may include."""
     key: str
     """Their key in the cache."""
 

@@ -24,9 +24,9 @@ from temper.record.plan import (
     VariantPlan,
     Work,
 )
-from temper.run.programs import proof_programs, target_programs
+from temper.run.programs import proof_programs, workload_programs
 from temper.run.toolchain import compiler_files
-from temper.run.workloads import TARGET, Workload, common_workloads, workloads
+from temper.run.workloads import Workload, common_workloads, workloads
 
 REPEATS = 2
 """Boots of each variant of a price: the second shows that counts repeat."""
@@ -277,7 +277,7 @@ class Planner:
         host_files = {
             path for source in compiled for path in compiler_files(self.arch, source)
         }
-        programs = [target_programs(self.arch, [each.program for each in sized])]
+        programs = workload_programs(self.arch, [each.program for each in sized])
         if part:
             programs.append(proof_programs(self.arch, part))
         return Work(
@@ -337,11 +337,12 @@ def _proof_modules(part: Feature | None) -> list[Module]:
 
 
 def _workload_modules(sized: Iterable[Workload]) -> list[Module]:
-    needed = {each.module: each.kernel_files for each in sized if each.module}
-    return [
-        _module(TARGET / "module" / name, kernel_files)
-        for name, kernel_files in needed.items()
-    ]
+    needed = {
+        each.folder / "module" / each.module: each.kernel_files
+        for each in sized
+        if each.module
+    }
+    return [_module(source, kernel_files) for source, kernel_files in needed.items()]
 
 
 def _module(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
@@ -357,8 +358,7 @@ def _module_sources(feature: Feature) -> list[Path]:
 
 
 def _compiled(sized: Iterable[Workload]) -> list[Path]:
-    names = dict.fromkeys(filter(None, (workload.compiles for workload in sized)))
-    return [TARGET / name for name in names]
+    return list(dict.fromkeys(w.folder / w.compiles for w in sized if w.compiles))
 
 
 def _slots(variants: Iterable[str], repeats: int) -> tuple[Slot, ...]:

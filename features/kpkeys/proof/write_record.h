@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Prints records of write attempts for init to forward. */
-#ifndef RECORD_H
-#define RECORD_H
+#ifndef WRITE_RECORD_H
+#define WRITE_RECORD_H
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /*
  * @kind: what was written to, as in the params of the proof
@@ -17,12 +16,6 @@ static inline void print_write(int kind, bool landed)
 {
 	printf("{\"type\":\"samples\",\"name\":\"writes\",\"values\":[%d,%d]}\n", kind, landed);
 	fflush(stdout);
-}
-
-/* The only argument of most programs: the number of samples. */
-static inline size_t samples_wanted(int argc, char **argv)
-{
-	return argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 }
 
 #endif

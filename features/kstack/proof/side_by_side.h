@@ -5,26 +5,18 @@
  *
  * Define _GNU_SOURCE before including this.
  */
-#ifndef TASK_H
-#define TASK_H
+#ifndef SIDE_BY_SIDE_H
+#define SIDE_BY_SIDE_H
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { UNSUPPORTED = 77 };
-
-static inline void __attribute__((noreturn)) fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
+#include "record.h"
+#include "task.h"
 
 static inline void need_cpus(long wanted)
 {
@@ -36,19 +28,9 @@ static inline void need_cpus(long wanted)
 	exit(UNSUPPORTED);
 }
 
-/* Return whether it succeeded: a task cannot run on a CPU that is offline. */
-static inline int try_cpu(size_t cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 static inline void stay_on_cpu(size_t cpu)
 {
-	if (!try_cpu(cpu))
+	if (!move_to_cpu(cpu))
 		fail("sched_setaffinity");
 }
 
@@ -80,24 +62,10 @@ static inline pid_t fork_bare(void)
 	return child;
 }
 
-/* Start a child that does not outlive a parent that fails. */
-static inline pid_t start_task(void)
+static inline void finish_task(pid_t child)
 {
-	pid_t child = fork();
+	int status = wait_for(child);
 
-	if (child < 0)
-		fail("fork");
-	if (child == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return child;
-}
-
-static inline void wait_for(pid_t child)
-{
-	int status;
-
-	if (waitpid(child, &status, 0) != child)
-		fail("waitpid");
 	if (!status)
 		return;
 	fprintf(stderr, "a task ended with wait status %#x\n", (unsigned int)status);

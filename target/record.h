@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Prints records of raw values for init to forward, and makes the arrays for them. */
-#ifndef RECORD_H
-#define RECORD_H
+#ifndef TEMPER_RECORD_H
+#define TEMPER_RECORD_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { VALUES_PER_RECORD = 1000 };
+
+/* The exit status of a program that cannot run on this kernel. */
+enum { UNSUPPORTED = 77 };
 
 static inline void print_values(const char *type, const char *name, const long *values,
 				size_t count)

@@ -4,8 +4,8 @@
  *
  * Define _GNU_SOURCE before including this.
  */
-#ifndef TASK_H
-#define TASK_H
+#ifndef TEMPER_TASK_H
+#define TEMPER_TASK_H
 
 #include <sched.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static inline void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/* Return whether it succeeded: there may be no such CPU. */
+/* Return whether it succeeded: the CPU may be offline, or there may be no such CPU. */
 static inline bool move_to_cpu(size_t cpu)
 {
 	cpu_set_t cpus;
