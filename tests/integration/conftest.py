@@ -1,6 +1,10 @@
-"""Runs that several tests look at, made once."""
+"""Runs that several tests look at, made once; and which kernels may be built."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from kernel_list import Kernels
 from lab import (
     ARCH,
     ARM64,
@@ -14,8 +18,46 @@ from lab import (
 
 from temper.catalog import feature_named
 from temper.kernel import Cache
-from temper.progress import Quiet
+from temper.kernel.cache import Entry, Make
+from temper.progress import Progress, Quiet
 from temper.run.plans import Planned, Workshop
+
+LAST = "test_every_listed_kernel_was_asked_for"
+"""What it looks at is only known when all the others have run."""
+
+
+# First: before the tests are left out that were not chosen.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Put that test at the end, and away where only some of the tests run."""
+    last = [item for item in items if item.name == LAST]
+    items[:] = [item for item in items if item not in last]
+    modules = {item.path for item in (*items, *last)}
+    chosen = config.getoption("keyword")
+    if chosen or not modules >= set(Path(__file__).parent.glob("test_*.py")):
+        config.hook.pytest_deselected(items=last)
+    else:
+        items += last
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels() -> Iterator[Kernels]:
+    """Have no kernel but those on the list, in whatever cache it is built."""
+    found = Kernels()
+    find = Cache.entry
+
+    def entry(
+        cache: Cache, kind: str, key: str, title: str, make: Make, progress: Progress
+    ) -> Entry:
+        if kind == "kernels":
+            found.ask(key, title, cache.root)
+        return find(cache, kind, key, title, make, progress)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Cache, "entry", entry)
+        yield found
 
 
 @pytest.fixture(scope="session")
