@@ -1,5 +1,6 @@
 """Runs that several tests look at, made once; and which kernels may be built."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from lab import (
     Answer,
     ask,
 )
+from packages import Started
 
 from temper.catalog import feature_named
 from temper.kernel import Cache
@@ -22,8 +24,9 @@ from temper.kernel.cache import Entry, Make
 from temper.progress import Progress, Quiet
 from temper.run.plans import Planned, Workshop
 
-LAST = "test_every_listed_kernel_was_asked_for"
-"""What it looks at is only known when all the others have run."""
+# What these look at is only known when all the others have run.
+OF_KERNELS = "test_every_listed_kernel_was_asked_for"
+OF_PROGRAMS = "test_setup_installs_the_programs_that_tests_start"
 
 
 # First: before the tests are left out that were not chosen.
@@ -31,15 +34,23 @@ LAST = "test_every_listed_kernel_was_asked_for"
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Put that test at the end, and away where only some of the tests run."""
-    last = [item for item in items if item.name == LAST]
+    """Put them at the end, and the first away where only some of the tests run."""
+    last = [item for item in items if item.name in (OF_KERNELS, OF_PROGRAMS)]
     items[:] = [item for item in items if item not in last]
     modules = {item.path for item in (*items, *last)}
     chosen = config.getoption("keyword")
     if chosen or not modules >= set(Path(__file__).parent.glob("test_*.py")):
-        config.hook.pytest_deselected(items=last)
-    else:
-        items += last
+        config.hook.pytest_deselected(items=[i for i in last if i.name == OF_KERNELS])
+        last = [item for item in last if item.name == OF_PROGRAMS]
+    items += last
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands() -> Started:
+    """Note the commands that tests run."""
+    found = Started()
+    sys.addaudithook(found.audit)
+    return found
 
 
 @pytest.fixture(scope="session", autouse=True)
