@@ -11,7 +11,8 @@ UV = $(shell command -v uv || echo .tools/bin/uv)
 RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.
 PYTEST = env --default-signal=INT $(RUN) pytest
-SCRIPTS = scripts/setup scripts/picture .ci/run libvgetrandom/tests/statistics_battery.sh
+SCRIPTS = scripts/setup scripts/check-setup scripts/picture .ci/run \
+	libvgetrandom/tests/statistics_battery.sh
 C_FILES = $(shell find target plugin features libvgetrandom -name '*.[ch]' -not -path '*/build/*')
 
 help: ## Say what can be made (default)
@@ -39,7 +40,8 @@ check-all: CHOSEN =
 
 check: lint types unit integration ## Run lint, types, the tests (half an hour)
 
-check-all: lint types unit integration ## Run all tests (an hour or more)
+check-all: lint types unit integration ## Run all tests, and setup on a clean Debian (hours)
+	scripts/check-setup
 
 lint: setup ## Check the style of Python, shell and C
 	$(RUN) ruff check
