@@ -60,7 +60,7 @@ unit: setup ## Run the tests that need no kernel (a minute)
 integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
 	$(RUN) temper build kstack --arch arm64
-	$(RUN) temper build kpkeys --variants temper,no-batching
+	$(RUN) temper build kpkeys --variants temper
 	$(PYTEST) -v $(CHOSEN) --durations=20 tests/integration
 
 clean: ## Remove what was made in this folder; kernels and results stay
