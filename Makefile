@@ -38,7 +38,7 @@ check-all: SETUP = check-all
 CHOSEN = -m 'not check_all'
 check-all: CHOSEN =
 
-check: lint types unit integration ## Run lint, types, the tests (half an hour)
+check: lint types unit integration ## Run lint, types, the tests (most of an hour when cold)
 
 check-all: lint types unit integration ## Run all tests, and setup on a clean Debian (hours)
 	scripts/check-setup
