@@ -17,7 +17,11 @@ from temper.machine import Tcg
 from temper.progress import Quiet
 from temper.run.prepare import Prepared
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 FEATURE = feature_named("kstack")
 SERIES = sorted(series_folder(FEATURE).glob("*.patch"))

@@ -38,7 +38,7 @@ _ON_CRASH = 2
 def need_firmware() -> None:
     """Raise InfraError without the EFI that one of the events wants."""
     if not _OVMF.exists():
-        raise InfraError(f"there is no firmware {_OVMF}", "apt-get install ovmf")
+        raise InfraError(f"there is no firmware {_OVMF}", "scripts/setup events")
 
 
 def check(guest: Guest, cpus: int = CPUS) -> str:
