@@ -24,8 +24,7 @@ from temper.errors import InputError
 from temper.exits import exit_with_message
 from temper.kernel import Cache, expected_seconds, find_source
 from temper.kernel.tree import export_series, make_tree
-from temper.machine import Tcg
-from temper.machine.tcg import Limits
+from temper.machine import Limits, kind_named
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
@@ -216,12 +215,9 @@ class _Bench:
             _print(plan_document(plan, takes))
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
-        machine = Tcg(
-            self.arch,
-            self.cache,
-            self.progress,
-            Limits.for_calls(plan.calls, self.arch),
-        )
+        limits = Limits.for_calls(plan.calls, self.arch)
+        kind = kind_named(plan.machine)
+        machine = kind(self.arch, self.cache, self.progress, limits)
         prepared = prepare(plan, self.cache, self.progress)
         with Store.open(progress=self.progress) as store:
             return execute(prepared, machine, store, self.progress, resume)

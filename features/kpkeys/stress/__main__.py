@@ -21,8 +21,8 @@ from temper.catalog import feature_named
 from temper.errors import BootError
 from temper.exits import exit_with_message
 from temper.kernel import Cache, Kernel, build_module
-from temper.machine import BootRequest, Tcg, Watcher
-from temper.machine.tcg import Limits, qemu_version
+from temper.machine import DEFAULT_KIND, BootRequest, Limits, Watcher, kind_named
+from temper.machine.qemu import qemu_version
 from temper.report.progress import on_stderr
 from temper.run.initramfs import pack
 from temper.run.prepare import Workshop
@@ -33,7 +33,7 @@ _SOURCES = ("stress.c", "work_memory.c", "work_system.c")
 _MODULES = ("churn", "plug")
 _CPUS = 2
 # The kernel is to see half of it; plug.c gives it more for a while.
-_MEMORY, _CMDLINE = "512M", "mem=256M"
+_MEMORY, _CMDLINE = 512, "mem=256M"
 _MACHINES = {"max": "", "qemu64,+pks": "pti=on"}
 """CPU model -> kernel command line: five levels; four, and page table isolation."""
 
@@ -60,7 +60,7 @@ class Stress:
         shop = self.workshop
         # A debug kernel on a busy host: slow, not hung.
         limits = Limits(silence=600, total=1800 + 10 * self.seconds)
-        machine = Tcg(shop.arch, shop.cache, shop.progress, limits)
+        machine = kind_named(DEFAULT_KIND)(shop.arch, shop.cache, shop.progress, limits)
         with tempfile.TemporaryDirectory(prefix="temper-") as folder:
             work = Path(folder)
             request = BootRequest(

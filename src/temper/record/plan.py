@@ -146,6 +146,8 @@ class Work(Plain):
     cpus: int
     exact: bool
     """Whether the clock must count instructions."""
+    memory: int = 0
+    """Of a boot, in MiB; 0: the machine's own."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)

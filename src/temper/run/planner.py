@@ -11,6 +11,7 @@ from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
+from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -105,7 +106,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=part.baseline,
             variants=self._variants(part),
             variants_left_out=_left_out(feature.variants, part.variants),
@@ -152,7 +153,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=part.baseline,
             control=part.control,
             hardened=part.hardened,
@@ -201,7 +202,7 @@ class Planner:
             title="two kernels",
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
             variants={
                 name: self._file_variant(image, cmdline)
