@@ -43,8 +43,7 @@ lint: setup ## Check the style of Python, shell and C, and who imports what
 
 types: setup ## Check the types of the lab and its tests
 	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
-	$(RUN) mypy features/kpkeys/stress
-	MYPYPATH=features/kpkeys/stress $(RUN) mypy features/kpkeys/events
+	$(RUN) mypy features/kpkeys/events
 
 unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit

@@ -34,8 +34,7 @@ class Init:
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    for folder in ("stress", "events"):
-        monkeypatch.syspath_prepend(str(KPKEYS / folder))
+    monkeypatch.syspath_prepend(str(KPKEYS / "events"))
     return import_module("events")
 
 

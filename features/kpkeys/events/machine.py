@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from findings import bad_lines
 from guest import Guest
 
+from temper.analysis.console import complaints
 from temper.arch import Arch
+from temper.catalog import feature_named
 from temper.errors import BootError
 from temper.machine.qemu import Launch
 from temper.run.initramfs import pack
+from temper.stress import stress_of
 
 CPUS = 2
 _MEMORY = "512M,slots=2,maxmem=72G"
@@ -66,9 +68,15 @@ class Machine:
             ]
             with Guest(command, work) as guest:
                 yield guest
-                for line in bad_lines(guest.console):
+                for line in self._complaints(guest.console):
                     if not expected or not re.search(expected, line):
                         raise BootError(line)
+
+    def _complaints(self, console: str) -> list[str]:
+        """Find what is wrong in a log by the rules of the stress."""
+        feature = feature_named("kpkeys")
+        own = (*feature.complaints, *stress_of(feature).complaints)
+        return complaints(console, own=own)
 
     def full_cmdline(self) -> str:
         """Return what every boot has on its command line."""

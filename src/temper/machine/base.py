@@ -77,6 +77,11 @@ class Limits:
         slack = 20 * calls / arch.calls_per_second
         return cls(cls.silence + slack, cls.total + 10 * slack)
 
+    @classmethod
+    def for_stress(cls, seconds: int) -> Self:
+        """Allow for a kernel that checks all it does, on a busy host."""
+        return cls(silence=600, total=1800 + 10 * seconds)
+
 
 class Machine(Protocol):
     """Somewhere a kernel can be started."""
@@ -96,7 +101,7 @@ class Machine(Protocol):
         """Say how many boots fit; each has ``cpus`` and MiB as in a BootRequest."""
 
     def prepare(self) -> None:
-        """Make what boots need and do not make themselves; call it once, first."""
+        """Make what boots need and do not make themselves; call it before them."""
 
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError if it cannot."""
