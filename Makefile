@@ -54,8 +54,7 @@ types: setup ## Check the types of the lab, its features and its tests
 	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
 	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/plots.py)
 	$(RUN) mypy features/kstack/analysis
-	$(RUN) mypy features/kpkeys/stress
-	MYPYPATH=features/kpkeys/stress $(RUN) mypy features/kpkeys/events
+	$(RUN) mypy features/kpkeys/events
 
 unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit

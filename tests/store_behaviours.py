@@ -254,12 +254,12 @@ class StoreBehaviours:
         )
 
     def test_finds_the_latest_finished_run(self, store: Store) -> None:
-        assert store.latest() is None
+        assert store.latest(tuple(Kind)) is None
         runs = [store.create_run(make_plan()) for _ in range(3)]
-        assert store.latest() is None
+        assert store.latest(tuple(Kind)) is None
         store.finish(runs[1])
         store.finish(runs[0])
-        assert store.latest() == runs[1]
+        assert store.latest(tuple(Kind)) == runs[1]
 
     def test_a_run_of_another_version_is_listed_and_refused(
         self, store: Store, url: str

@@ -18,6 +18,7 @@ from temper.record.outcome import Outcome
 from temper.record.plan import Plain, Switch
 
 _Kind = TypeVar("_Kind")
+_Model = TypeVar("_Model", bound=Plain)
 
 
 def _compiles(pattern: str) -> str:
@@ -278,25 +279,26 @@ def _check_names(variant: str, given: Set[str], known: Set[str]) -> None:
         raise ValueError(f"expect of '{variant}' names no proof: '{min(foreign)}'")
 
 
-def load_feature(folder: Path) -> Feature:
-    """Read one feature's folder; raise InputError naming file and field."""
-    path = folder / "feature.toml"
+def read_toml(path: Path, model: type[_Model], **more: object) -> _Model:
+    """Read a TOML file, with ``more`` fields; raise InputError naming what is wrong."""
+    guide = "docs/adding-a-feature.md lists every field"
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
-        feature = Feature.model_validate({**fields, "folder": folder})
+        return model.model_validate({**fields, **more})
     except FileNotFoundError:
-        raise InputError(
-            f"{path} is missing", "docs/adding-a-feature.md shows what goes in it"
-        ) from None
+        raise InputError(f"{path} is missing", guide) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise InputError(
-            f"{path}: {where}: {first['msg']}",
-            "docs/adding-a-feature.md lists every field",
-        ) from error
+        raise InputError(f"{path}: {where}: {first['msg']}", guide) from error
+
+
+def load_feature(folder: Path) -> Feature:
+    """Read one feature's folder; raise InputError naming file and field."""
+    path = folder / "feature.toml"
+    feature = read_toml(path, Feature, folder=folder)
     if feature.name != folder.name:
         raise InputError(f"{path}: name '{feature.name}' is not its folder's")
     _check_files(path, feature)

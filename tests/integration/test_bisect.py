@@ -13,7 +13,7 @@ from temper.arch import Arch, arch_named
 from temper.catalog import feature_named
 from temper.kernel import Cache
 from temper.kernel.tree import series_folder
-from temper.machine import Tcg
+from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.run.prepare import Prepared
 

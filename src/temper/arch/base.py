@@ -38,6 +38,8 @@ class Arch:
     """Kernel command line that every variant needs to talk to us."""
     exact_cmdline: str
     """Kernel command line for exact counts, on top of ``cmdline``."""
+    machine_config: tuple[str, ...]
+    """``CONFIG_X=y`` lines without which nothing is heard of a kernel there."""
     free_clock: str
     """In words, what the guest's clock is without exact counts."""
     free_unit: str

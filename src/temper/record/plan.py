@@ -1,9 +1,9 @@
 """A plan: all that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove`` or ``compare``. Its plan says what
-has to be built, what has to be booted, and all that its verdict depends on. So the
-plan can be printed, stored and sent elsewhere, and a stored run is judged by its own
-plan alone, whatever has become of the feature since.
+A *run* is one call of ``temper price``, ``prove``, ``compare`` or ``stress``. Its plan
+says what has to be built, what has to be booted, and all that its verdict depends on.
+So the plan can be printed, stored and sent elsewhere, and a stored run is judged by its
+own plan alone, whatever has become of the feature since.
 
 Paths are relative to the checkout where the file is in it, otherwise absolute.
 """
@@ -32,6 +32,7 @@ class Kind(StrEnum):
     PRICE = "price"
     PROVE = "prove"
     COMPARE = "compare"
+    STRESS = "stress"
 
 
 class Slot(Plain):
@@ -148,6 +149,8 @@ class Work(Plain):
     cpus: int
     exact: bool
     """Whether the clock must count instructions."""
+    memory: int = 0
+    """Of a boot, in MiB; 0: the machine's own."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
@@ -159,6 +162,31 @@ class Work(Plain):
     def program_count(self) -> int:
         """How many programs the job runs."""
         return sum(line.startswith("run ") for line in self.job)
+
+
+class Growth(Plain):
+    """A counter that may be a little higher after the work than before."""
+
+    title: str
+    """What is counted, as ``keyed pages``."""
+    before: str
+    after: str
+    """Names of the counters."""
+    apart: str = ""
+    """A counter of what grew for a known reason, and does not count."""
+    most: int
+
+
+class StressTerms(Plain):
+    """What a boot under stress is judged by."""
+
+    seconds: int
+    """Of the guest's time, that the stress lasts."""
+    used: tuple[str, ...]
+    """Counters that have to be above 0, or the boot says nothing of them."""
+    zero: tuple[str, ...] = ()
+    """Counters of failures."""
+    growth: tuple[Growth, ...] = ()
 
 
 class RunPlan(Plain):
@@ -175,7 +203,7 @@ class RunPlan(Plain):
     arch: str
     machine: str
     baseline: str
-    """The variant that prices are relative to."""
+    """The variant that prices are relative to; empty: nothing is compared (stress)."""
     control: str = ""
     """The variant that must be vulnerable (prove)."""
     hardened: tuple[str, ...] = ()
@@ -198,6 +226,8 @@ class RunPlan(Plain):
     """The costly register write that the feature states, if it does (price)."""
     calls: int = 0
     """System calls to time in each boot (price, compare)."""
+    stress: StressTerms | None = None
+    """What its boots are judged by (stress)."""
     work: Work
     slots: tuple[Slot, ...]
     command: str

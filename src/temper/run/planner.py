@@ -12,6 +12,7 @@ from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.extension import judge_named
 from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
+from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -105,7 +106,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=part.baseline,
             variants=self._variants(part),
             variants_left_out=_left_out(feature.variants, part.variants),
@@ -116,7 +117,7 @@ class Planner:
             calls=calls,
             work=work,
             slots=_slots(part.variants, REPEATS),
-            command=self._command("price", part.name, *named, "--calls", calls),
+            command=self.command("price", part.name, *named, "--calls", calls),
             temper_version=__version__,
         )
 
@@ -152,7 +153,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=part.baseline,
             control=part.control,
             hardened=part.hardened,
@@ -165,7 +166,7 @@ class Planner:
             proofs_left_out=_left_out(here, part.proofs),
             work=self._work(_prove_job(part), PROOF_CPUS, part, exact=False),
             slots=_slots(part.all_variants, 1),
-            command=self._command(
+            command=self.command(
                 *("prove", part.name),
                 *_list("--variants", named if variants else ()),
                 *_list("--proofs", part.proofs if proofs else ()),
@@ -201,7 +202,7 @@ class Planner:
             title="two kernels",
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
             variants={
                 name: self._file_variant(image, cmdline)
@@ -210,7 +211,7 @@ class Planner:
             calls=calls,
             work=self._work(job, PRICE_CPUS, None, sized, exact=True),
             slots=_slots(kernels, REPEATS),
-            command=self._command(
+            command=self.command(
                 *("compare", image_a.resolve(), image_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
                 *(word for name in names for word in ("--workload", name)),
@@ -290,7 +291,8 @@ class Planner:
             host_files={str(path): file_digest(path) for path in sorted(host_files)},
         )
 
-    def _command(self, *words: object) -> str:
+    def command(self, *words: object) -> str:
+        """Return the command line that makes such a plan again."""
         all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
         if self.setting:
             all_words += ["--setting", self.setting]
@@ -333,7 +335,7 @@ def _expected_complaints(part: Feature) -> tuple[str, ...]:
 
 
 def _proof_modules(part: Feature | None) -> list[Module]:
-    return [_module(source) for source in _module_sources(part)] if part else []
+    return [module_plan(source) for source in _module_sources(part)] if part else []
 
 
 def _workload_modules(sized: Iterable[Workload]) -> list[Module]:
@@ -342,10 +344,13 @@ def _workload_modules(sized: Iterable[Workload]) -> list[Module]:
         for each in sized
         if each.module
     }
-    return [_module(source, kernel_files) for source, kernel_files in needed.items()]
+    return [
+        module_plan(source, kernel_files) for source, kernel_files in needed.items()
+    ]
 
 
-def _module(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
+def module_plan(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
+    """Plan a module whose C file is ``source``."""
     files = {path.name: file_digest(path) for path in module_files(source)}
     return Module(
         source=portable(source), kernel_files=kernel_files, digest=key_of(files)
