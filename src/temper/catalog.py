@@ -13,13 +13,12 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from temper.errors import InputError
-from temper.paths import REPOSITORY
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.record.plan import Plain, Switch
 
-FEATURES = REPOSITORY / "features"
-
 _Kind = TypeVar("_Kind")
+_Model = TypeVar("_Model", bound=Plain)
 
 
 def _compiles(pattern: str) -> str:
@@ -93,7 +92,7 @@ class Proof(TargetProgram):
     title: str
     samples: int = Field(gt=0)
     judge: str
-    """Name of a function in ``temper.stats.judges``."""
+    """Name of a function in the package ``judges`` of the feature's folder."""
     params: dict[str, float] = Field(default_factory=dict)
     """Keyword arguments of the judge."""
     architectures: tuple[str, ...] = ()
@@ -280,25 +279,26 @@ def _check_names(variant: str, given: Set[str], known: Set[str]) -> None:
         raise ValueError(f"expect of '{variant}': unknown proof '{min(foreign)}'")
 
 
-def load_feature(folder: Path) -> Feature:
-    """Read one feature's folder; raise InputError that names file and field."""
-    path = folder / "feature.toml"
+def read_toml(path: Path, model: type[_Model], **more: object) -> _Model:
+    """Read a TOML file, adding ``more`` fields; raise InputError if it is invalid."""
+    guide = "docs/adding-a-feature.md lists every field"
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
-        feature = Feature.model_validate({**fields, "folder": folder})
+        return model.model_validate({**fields, **more})
     except FileNotFoundError:
-        raise InputError(
-            f"{path} is missing", "docs/adding-a-feature.md shows what goes into it"
-        ) from None
+        raise InputError(f"{path} is missing", guide) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise InputError(
-            f"{path}: {where}: {first['msg']}",
-            "docs/adding-a-feature.md lists every field",
-        ) from error
+        raise InputError(f"{path}: {where}: {first['msg']}", guide) from error
+
+
+def load_feature(folder: Path) -> Feature:
+    """Read one feature's folder; raise InputError that names file and field."""
+    path = folder / "feature.toml"
+    feature = read_toml(path, Feature, folder=folder)
     if feature.name != folder.name:
         raise InputError(f"{path}: name '{feature.name}' differs from its folder's")
     _check_files(path, feature)

@@ -1,7 +1,6 @@
 """The command line: parse, call, print."""
 
 import json as json_module
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
+from temper.analysis.stress import StressReport, stress_report
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
 from temper.catalog import feature_named
 from temper.doctor import examine
@@ -24,12 +24,11 @@ from temper.errors import InputError
 from temper.exits import exit_with_message
 from temper.kernel import Cache, expected_seconds, find_source
 from temper.kernel.tree import export_series, make_tree
-from temper.machine import Tcg
-from temper.machine.tcg import Limits
+from temper.machine import Limits, Machine, kind_named
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
-from temper.report.as_json import to_json
+from temper.report.as_json import Report, to_json
 from temper.report.doctor_table import print_findings
 from temper.report.document import Document
 from temper.report.html import to_html
@@ -46,10 +45,12 @@ from temper.report.plan_document import plan_document
 from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
 from temper.report.proof_document import proof_document
+from temper.report.stress_document import stress_document
 from temper.report.terminal import print_documents
 from temper.run.execute import execute
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
+from temper.run.stress import plan_stress
 from temper.run.workloads import all_workloads
 from temper.store import Store
 
@@ -202,6 +203,7 @@ class _Lab:
 
     def show(self, plan: RunPlan, json: str) -> None:
         """Print what a plan takes, without building or booting anything."""
+        machine = self._machine(plan)
         with Store.open(progress=self.progress) as store:
             runs = (store.load(run.id) for run in store.runs() if run.current)
             known = seconds_a_boot(plan, runs)
@@ -210,7 +212,7 @@ class _Lab:
             built=self.cache.keys("kernels"),
             seconds_a_build=expected_seconds(self.arch, self.cache),
             seconds_a_boot=known,
-            at_once=os.cpu_count() or 1,
+            at_once=machine.boots_at_once(plan.work.cpus, plan.work.memory),
         )
         if json:
             _write(json, plan.model_dump_json(indent=2) + "\n")
@@ -218,15 +220,22 @@ class _Lab:
             _print(plan_document(plan, takes))
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
-        machine = Tcg(
-            self.arch,
-            self.cache,
-            self.progress,
-            Limits.for_calls(plan.calls, self.arch),
-        )
+        machine = self._machine(plan)
+        # First, since building kernels is useless if the machine is not available.
+        machine.prepare()
         prepared = prepare(plan, self.cache, self.progress)
         with Store.open(progress=self.progress) as store:
             return execute(prepared, machine, store, self.progress, resume)
+
+    def _machine(self, plan: RunPlan) -> Machine:
+        kind = kind_named(plan.machine)
+        return kind(self.arch, self.cache, self.progress, _limits(plan, self.arch))
+
+
+def _limits(plan: RunPlan, arch: Arch) -> Limits:
+    if plan.stress:
+        return Limits.for_stress(plan.stress.seconds)
+    return Limits.for_calls(plan.calls, arch)
 
 
 @app.command()
@@ -411,6 +420,43 @@ def compare(
     _show_price(price_report(lab.run(plan, resume)), json)
 
 
+@app.command()
+def stress(
+    feature: FeatureName,
+    kernels: Annotated[
+        str,
+        typer.Option(
+            help="Boot only these debug kernels (comma-separated).", metavar="NAMES"
+        ),
+    ] = "",
+    seconds: Annotated[
+        int, typer.Option(help="Seconds of stress in each boot, in the guest's time.")
+    ] = 180,
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Put the feature's debug kernels under stress, to find bugs.
+
+    Exit status 0 means clean: no complaint on the console, no failure counted, and
+    each operation done at least once.
+    """
+    lab = _Lab.of(arch, source)
+    described = feature_named(feature)
+    plan = plan_stress(lab.planner, described, seconds, _names(kernels))
+    if only_plan:
+        return lab.show(plan, json)
+    report = stress_report(lab.run(plan, resume))
+    if json:
+        _write(json, to_json(report))
+    if json != "-":
+        _print(stress_document(report))
+    if not report.clean:
+        raise typer.Exit(1)
+
+
 def _show_price(report: PriceReport, json: str) -> None:
     if json:
         _write(json, to_json(report))
@@ -436,10 +482,10 @@ def report(
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown or JSON."""
     with Store.open(progress=on_stderr()) as store:
-        prices, proofs = _reports(store, run)
+        found = _reports(store, run)
     if json:
-        _write(json, to_json(_the_one(prices, proofs)))
-    documents = _documents(prices, proofs)
+        _write(json, to_json(found[-1]))
+    documents = [_document(each) for each in found]
     if md:
         _write(md, to_markdown(documents))
     if html:
@@ -448,22 +494,22 @@ def report(
         _print(*documents)
 
 
-def _reports(
-    store: Store, number: int | None
-) -> tuple[PriceReport | None, ProofReport | None]:
-    """Return one run's report, or the newest run's with its price or proof."""
+def _reports(store: Store, number: int | None) -> list[Report]:
+    """Return one run's report, or the newest proof and the price that goes with it."""
     if number is not None:
-        return _report(store.load(number))
-    newest = store.latest()
+        return [_report(store.load(number))]
+    newest = store.latest(_BY_DEFAULT)
     if newest is None:
         raise InputError("there is no finished run yet", "temper price kstack")
     begun = store.load(newest)
-    prices, proofs = _report(begun)
+    found = [_report(begun)]
     other = _other_half(store, begun.plan)
     if other is not None:
-        more = _report(store.load(other))
-        prices, proofs = prices or more[0], proofs or more[1]
-    return prices, proofs
+        found.append(_report(store.load(other)))
+    return sorted(found, key=lambda report: isinstance(report, PriceReport))
+
+
+_BY_DEFAULT = (Kind.PRICE, Kind.PROVE, Kind.COMPARE)
 
 
 def _other_half(store: Store, plan: RunPlan) -> int | None:
@@ -477,29 +523,24 @@ def _other_half(store: Store, plan: RunPlan) -> int | None:
     return None
 
 
-def _the_one(
-    prices: PriceReport | None, proofs: ProofReport | None
-) -> PriceReport | ProofReport:
-    found = prices or proofs
-    assert found is not None
-    return found
+def _report(run: StoredRun) -> Report:
+    match run.plan.kind:
+        case Kind.PROVE:
+            return proof_report(run)
+        case Kind.STRESS:
+            return stress_report(run)
+        case Kind.PRICE | Kind.COMPARE:
+            return price_report(run)
 
 
-def _report(run: StoredRun) -> tuple[PriceReport | None, ProofReport | None]:
-    if run.plan.kind is Kind.PROVE:
-        return None, proof_report(run)
-    return price_report(run), None
-
-
-def _documents(
-    prices: PriceReport | None, proofs: ProofReport | None
-) -> list[Document]:
-    documents = []
-    if proofs:
-        documents.append(proof_document(proofs))
-    if prices:
-        documents.append(price_document(prices))
-    return documents
+def _document(report: Report) -> Document:
+    match report:
+        case ProofReport():
+            return proof_document(report)
+        case StressReport():
+            return stress_document(report)
+        case PriceReport():
+            return price_document(report)
 
 
 def _print(*documents: Document) -> None:

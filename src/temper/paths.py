@@ -6,7 +6,8 @@ from pathlib import Path
 import platformdirs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-"""The checkout, with features/, kernel/, target/ and plugin/ in it."""
+"""The checkout: features/, kernel/, target/ and plugin/ stand in it."""
+FEATURES = REPOSITORY / "features"
 
 
 def cache_home() -> Path:

@@ -1,6 +1,11 @@
-"""Runs that several tests look at, made once."""
+"""Runs that several tests look at, made once; and which kernels may be built."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from kernel_list import Kernels
 from lab import (
     ARM64,
     ARM64_CALLS,
@@ -12,9 +17,59 @@ from lab import (
     planner,
     prepared,
 )
+from packages import Started
 
 from temper.catalog import feature_named
+from temper.kernel import Cache
+from temper.kernel.cache import Entry, Make
+from temper.progress import Progress
 from temper.run.prepare import Prepared
+
+# What these look at is only known when all the others have run.
+OF_KERNELS = "test_every_listed_kernel_was_asked_for"
+OF_PROGRAMS = "test_setup_installs_the_programs_that_tests_start"
+
+
+# First: before the tests are left out that were not chosen.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Put them at the end, and the first away where only some of the tests run."""
+    last = [item for item in items if item.name in (OF_KERNELS, OF_PROGRAMS)]
+    items[:] = [item for item in items if item not in last]
+    modules = {item.path for item in (*items, *last)}
+    chosen = config.getoption("keyword")
+    if chosen or not modules >= set(Path(__file__).parent.glob("test_*.py")):
+        config.hook.pytest_deselected(items=[i for i in last if i.name == OF_KERNELS])
+        last = [item for item in last if item.name == OF_PROGRAMS]
+    items += last
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands() -> Started:
+    """Note the commands that tests run."""
+    found = Started()
+    sys.addaudithook(found.audit)
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels() -> Iterator[Kernels]:
+    """Have no kernel but those on the list, in whatever cache it is built."""
+    found = Kernels()
+    find = Cache.entry
+
+    def entry(
+        cache: Cache, kind: str, key: str, title: str, make: Make, progress: Progress
+    ) -> Entry:
+        if kind == "kernels":
+            found.ask(key, title, cache.root)
+        return find(cache, kind, key, title, make, progress)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Cache, "entry", entry)
+        yield found
 
 
 @pytest.fixture(scope="session")

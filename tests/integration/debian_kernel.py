@@ -1,7 +1,9 @@
 """Kernels as Debian ships them, built by others: fetched by apt, not installed."""
 
 import hashlib
+import os
 import re
+import tempfile
 from pathlib import Path
 
 from temper.errors import InfraError
@@ -9,8 +11,17 @@ from temper.kernel import Cache
 from temper.kernel.cache import EntryFacts
 from temper.process import run
 from temper.progress import Quiet
+from vgetrandom_bench.debian import apt_of
 
 _TIMEOUT = 300.0
+
+
+# The release that has a series which this machine's may be too new for.
+_OTHERS = {"6.1": "bookworm"}
+
+_CURE = "apt-get update"
+
+Environment = dict[str, str]
 
 
 def debian_kernel(series: str) -> Path:
@@ -19,14 +30,25 @@ def debian_kernel(series: str) -> Path:
     All that QEMU emulates at its simplest is built in. Raises InfraError when apt
     serves none, or cannot fetch it.
     """
-    package = _newest(series)
-    version = _field(package, "Version")
+    with tempfile.TemporaryDirectory() as folder:
+        apt = dict(os.environ)
+        packages = _packages(series, apt)
+        if not packages and series in _OTHERS:
+            apt = apt_of(_OTHERS[series], Path(folder))
+            packages = _packages(series, apt)
+        if not packages:
+            raise InfraError(f"apt serves no kernel of the series {series}", _CURE)
+        return _image(max(packages, key=_numbers), apt)
+
+
+def _image(package: str, apt: Environment) -> Path:
+    version = _field(package, "Version", apt)
 
     def make(result: Path, work: Path) -> EntryFacts:
         wanted = f"{package}={version}"
-        _call("apt-get", "-oAcquire::Retries=3", "download", wanted, cwd=work)
+        _call("apt-get", "-oAcquire::Retries=3", "download", wanted, cwd=work, env=apt)
         (archive,) = work.glob("*.deb")
-        _call("dpkg-deb", "-x", archive, work / "files", cwd=work)
+        _call("dpkg-deb", "-x", archive, work / "files", cwd=work, env=apt)
         (image,) = (work / "files" / "boot").glob("vmlinuz-*")
         image.rename(result / "vmlinuz")
         return {"package": package, "version": version}
@@ -36,30 +58,25 @@ def debian_kernel(series: str) -> Path:
     return Cache().entry("programs", key, title, make, Quiet()).folder / "vmlinuz"
 
 
-def _newest(series: str) -> str:
-    name = rf"linux-image-{re.escape(series)}\.[0-9].*-cloud-amd64"
-    found = _call("apt-cache", "search", "--names-only", f"^{name}$", cwd=Path("/"))
-    packages = [line.split()[0] for line in found]
-    if not packages:
-        raise InfraError(
-            f"apt serves no kernel of the series {series}",
-            "apt-get update; this one is in Debian 12",
-        )
-    return max(packages, key=_numbers)
+def _packages(series: str, apt: Environment) -> list[str]:
+    name = rf"^linux-image-{re.escape(series)}\.[0-9].*-cloud-amd64$"
+    words = ("apt-cache", "search", "--names-only", name)
+    return [line.split()[0] for line in _call(*words, cwd=Path("/"), env=apt)]
 
 
 def _numbers(name: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", name)]
 
 
-def _field(package: str, name: str) -> str:
-    shown = _call("apt-cache", "show", "--no-all-versions", package, cwd=Path("/"))
+def _field(package: str, name: str, apt: Environment) -> str:
+    words = ("apt-cache", "show", "--no-all-versions", package)
+    shown = _call(*words, cwd=Path("/"), env=apt)
     (value,) = (line.split(": ")[1] for line in shown if line.startswith(f"{name}: "))
     return value
 
 
-def _call(*command: str | Path, cwd: Path) -> list[str]:
-    done = run(command, cwd, _TIMEOUT)
+def _call(*command: str | Path, cwd: Path, env: Environment) -> list[str]:
+    done = run(command, cwd, _TIMEOUT, env=env)
     if done.status:
-        raise InfraError(f"{command[0]} failed: {done.tail(3)}", "apt-get update")
+        raise InfraError(f"{command[0]} failed: {done.tail(3)}", _CURE)
     return done.lines

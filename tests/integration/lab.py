@@ -14,7 +14,8 @@ from temper.arch import Arch, arch_named
 from temper.catalog import Feature
 from temper.cli import app
 from temper.kernel import Cache, Kernel
-from temper.machine import BootRequest, BootResult, Tcg, Watcher
+from temper.machine import BootRequest, BootResult, Watcher
+from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan, Slot

@@ -13,11 +13,15 @@ from temper.arch import Arch, arch_named
 from temper.catalog import feature_named
 from temper.kernel import Cache
 from temper.kernel.tree import series_folder
-from temper.machine import Tcg
+from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.run.prepare import Prepared
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 FEATURE = feature_named("kstack")
 SERIES = sorted(series_folder(FEATURE).glob("*.patch"))

@@ -21,6 +21,7 @@ from lab import (
 )
 
 from temper.analysis.boots import BootResults, results_by_variant
+from temper.machine import DEFAULT_KIND, KINDS
 from temper.run.prepare import Prepared
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -119,7 +120,7 @@ def test_a_flag_left_out_is_noticed(
     machine: type[WithoutFlag], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab believes that its boots are exact; their counts say otherwise."""
-    monkeypatch.setattr("temper.cli.Tcg", machine)
+    monkeypatch.setitem(KINDS, DEFAULT_KIND, machine)
     words = ("price", "kstack", "--variants", "stock", "--calls", str(CALLS))
     answer = ask(tmp_path, *words)
     assert answer.status != 0

@@ -19,8 +19,13 @@ KINDS = {
 }
 # In proof/kinds.h, but no proof: pages that were tables have to be writable everywhere.
 UNPROVED = {"freed"}
-# Not stock, a kernel more to build that says no more than off.
-VARIANTS = {name: found for name, found in KPKEYS.variants.items() if found.patches}
+# Not stock, a kernel more to build that says no more than off; nor no-batching, which
+# is another: test_kpkeys_batching.py.
+VARIANTS = {
+    name: found
+    for name, found in KPKEYS.variants.items()
+    if found.patches and name != "no-batching"
+}
 PROTECTED = {name for name, variant in VARIANTS.items() if variant.in_force}
 
 variants = pytest.mark.parametrize("variant", VARIANTS)

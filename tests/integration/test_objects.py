@@ -239,6 +239,7 @@ def test_configured_out_no_instruction_differs(compiled: Compiled) -> None:
     assert differing == [*touched(compiled.target), FORK]
 
 
+@pytest.mark.check_all
 @pytest.mark.parametrize("compiled", ["riscv64"], indirect=True)
 def test_the_kernel_of_riscv64_builds(compiled: Compiled) -> None:
     compiled.tree.make(compiled.target, "vmlinux")

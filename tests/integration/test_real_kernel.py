@@ -3,12 +3,23 @@
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packages import not_by_setup, traced, used
 
 from temper.arch import arch_named
 from temper.catalog import feature_named
-from temper.kernel import Cache, Kernel, KernelSpec, build, build_module, find_source
+from temper.kernel import (
+    Cache,
+    Kernel,
+    KernelSpec,
+    build,
+    build_module,
+    builder,
+    find_source,
+)
+from temper.process import Finished, run
 from temper.progress import Quiet
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
@@ -47,9 +58,28 @@ def other_cache() -> Iterator[Cache]:
         yield Cache(Path(name))
 
 
-def test_two_folders_give_the_same_bytes(other_cache: Cache) -> None:
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have builds write down what programs they start."""
+    file = tmp_path / "strace.log"
+
+    def logged(
+        command: list[str | Path],
+        cwd: Path,
+        timeout: float,
+        **how: Any,  # noqa: ANN401
+    ) -> Finished:
+        return run([*traced(file, "execve"), *command], cwd, timeout, **how)
+
+    monkeypatch.setattr(builder, "run", logged)
+    return file
+
+
+def test_two_folders_give_the_same_bytes(other_cache: Cache, log: Path) -> None:
     usual, other = kstack(Cache()), kstack(other_cache)
     assert other.built
+    assert {"bc", "flex", "perl"} <= {path.name for path in used(log)}
+    assert not not_by_setup(used(log))
     assert other.key == usual.key
     for path in (usual.image, usual.config, usual.devel, usual.folder / "System.map"):
         assert (other.folder / path.name).read_bytes() == path.read_bytes(), path.name

@@ -20,8 +20,8 @@ from temper.analysis.price import price_report
 from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.kernel import Cache, Kernel, build_module
-from temper.machine import Tcg
-from temper.machine.tcg import Limits
+from temper.machine import Limits
+from temper.machine.tcg import Tcg
 from temper.paths import cache_home
 from temper.progress import Quiet
 from temper.record.boot import KernelFacts, StoredBoot, StoredRun

@@ -15,7 +15,8 @@ from vgetrandom import static_programs
 from temper.arch import ARCHES
 from temper.catalog import feature_named
 from temper.kernel import Cache
-from temper.machine import BootRequest, BootResult, Tcg, Watcher
+from temper.machine import BootRequest, BootResult, Watcher
+from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.record.wire import Boot, Exit
 from temper.run.initramfs import pack

@@ -108,7 +108,7 @@ class Stable:
         with loaded(self._request, waiting, work, *device) as vm:
             vm.send(how)
             vm.resume()
-            vm.wait_for_event("GUEST_PANICKED")
+            vm.event("GUEST_PANICKED")
             return vm.save(work / "saved")
 
     def clones(self, saved: Path, *devices: tuple[str, ...]) -> Clones:
@@ -128,7 +128,7 @@ class Stable:
         with loaded(self._request, saved, self._new_folder(), *device) as vm:
             vm.resume()
             if device != OLD:
-                vm.wait_for_word(SEEN)
+                vm.said(SEEN)
             vm.send(WAITED)
             return Draws.of(vm)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from made_up import kernel_facts, machine_facts, run_plan
-from temper.machine import BootRequest, BootResult, Watcher
+from temper.machine import BootRequest, BootResult, Clock, Needs, Watcher
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord, parse_record
 from temper.run.prepare import Prepared, Setup
@@ -52,6 +52,15 @@ class FakeMachine:
     name: str = "fake"
     channel: str = "/dev/fake"
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def clock(self, exact: bool) -> Clock:
+        return Clock("a made-up clock", "instructions", exact)
+
+    def needs(self, exact: bool) -> Needs:
+        return Needs("", ())
+
+    def boots_at_once(self, cpus: int, memory: int) -> int:
+        return 2
 
     def prepare(self) -> None:
         self.prepared += 1

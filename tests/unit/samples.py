@@ -15,10 +15,13 @@ from temper.analysis.models import (
     ProofReport,
     VariantInfo,
 )
+from temper.extension import loaded
+from temper.paths import FEATURES
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, Switch
-from temper.stats.exact import successive_pairs
+
+series_of = loaded(FEATURES / "kstack" / "judges" / "series.py").series_of
 
 CALLS = 1_000_000
 OFF = {
@@ -384,8 +387,8 @@ def _info(variant: str) -> VariantInfo:
 
 
 def _evidence(variant: str, outcome: Outcome, expected: Outcome) -> ProofEvidence:
-    positions = POSITIONS[variant](np.random.default_rng(3)).tolist()
-    values, counts = np.unique(positions, return_counts=True)
+    positions = POSITIONS[variant](np.random.default_rng(3))
+    values = np.unique(positions)
     return ProofEvidence(
         outcome=outcome,
         expected=expected,
@@ -399,6 +402,5 @@ def _evidence(variant: str, outcome: Outcome, expected: Outcome) -> ProofEvidenc
             "min_entropy_bits": 0.0 if len(values) == 1 else 5.86,
         },
         clock="kvm-clock absent; TSC driven by the host's clock (no icount)",
-        bins=[(int(v), int(c)) for v, c in zip(values, counts, strict=True)],
-        pairs=successive_pairs(positions),
+        series=series_of(positions),
     )

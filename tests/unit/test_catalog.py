@@ -7,7 +7,6 @@ import pytest
 from pydantic import BaseModel
 
 from temper.catalog import (
-    FEATURES,
     Feature,
     InForceCheck,
     Proof,
@@ -17,7 +16,7 @@ from temper.catalog import (
     load_feature,
 )
 from temper.errors import InputError
-from temper.paths import REPOSITORY
+from temper.paths import FEATURES, REPOSITORY
 from temper.record.outcome import Outcome
 
 WHOLE = """\

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from temper.stats.exact import QUANTILES, merge, result_classes, successive_pairs
+from temper.stats.exact import QUANTILES, merge, result_classes
 
 
 def test_classes_of_one_value() -> None:
@@ -56,7 +56,3 @@ def test_a_histogram_without_samples_has_no_classes() -> None:
 def test_merge_adds_bin_by_bin() -> None:
     assert merge([{1: 2, 5: 1}, {5: 3}, {}]) == {1: 2, 5: 4}
     assert merge([{"rdtsc": 2}, {"rdtsc": 3, "wrmsr": 1}]) == {"rdtsc": 5, "wrmsr": 1}
-
-
-def test_successive_pairs_show_an_alternation() -> None:
-    assert successive_pairs([0, 272, 0, 272, 0]) == [(0, 272, 2), (272, 0, 2)]

@@ -1,20 +1,23 @@
 """What the CPU's counter tells of the next position."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from generators import DEFINITION, Folded, Ints, positions, stock_x86
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict, judge_named
+from temper.stats.judging import Verdict
+
+clock = judge_named(FEATURES / "kstack", "clock", ("level", "margin"))
 
 CALLS = 20_000
 
 
 def judge(samples: dict[str, Ints]) -> Verdict:
-    return judge_named("clock")(samples, DEFINITION, level=1e-6, margin=1.25)
+    return clock(samples, DEFINITION, level=1e-6, margin=1.25)
 
 
 def clocked(offsets: Ints) -> dict[str, Ints]:
@@ -74,7 +77,7 @@ def test_too_few_calls_are_not_judged() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `clock`")[2].partition("\nFigures")[0]
     figures = judge(stock_x86(2_000, jitter=0)).figures
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(figures)

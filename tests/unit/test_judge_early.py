@@ -1,20 +1,23 @@
 """Programs that the kernel starts before late_initcall."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from generators import DEFINITION, Ints, positions
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict, judge_named
+from temper.stats.judging import Verdict
+
+early = judge_named(FEATURES / "kstack", "early", ("level",))
 
 HELPERS, N = 8, 32
 
 
 def judge(table: Ints) -> Verdict:
-    return judge_named("early")(
+    return early(
         {"early_position": positions(table.ravel())},
         {**DEFINITION, "early_shape": np.array([table.shape[1]])},
         level=1e-6,
@@ -68,7 +71,7 @@ def test_random_positions_are_blocked() -> None:
 
 
 def test_no_helper_is_unsupported() -> None:
-    verdict = judge_named("early")({}, DEFINITION, level=1e-6)
+    verdict = early({}, DEFINITION, level=1e-6)
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.reasons == ["no helper ran before late_initcall"]
 
@@ -78,7 +81,7 @@ def test_too_few_positions_are_unsupported() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `early`")[2].partition("\nFigures")[0]
     found = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     assert found == list(judge(sound()).figures)

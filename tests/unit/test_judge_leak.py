@@ -1,13 +1,16 @@
 """How long a state that was read once serves."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 from generators import DEFINITION, Ints
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict, judge_named
+from temper.stats.judging import Verdict
+
+leak = judge_named(FEATURES / "kstack", "leak", ("lifetime_ms", "level", "margin"))
 
 CALLS, LASTING = 10_000, 100
 LIFETIME = 20
@@ -23,7 +26,7 @@ def judge(served: float, other: float = 0, rate: float = 1, jiffy: int = 1) -> V
         right = (ms < until) & (random.random(CALLS) < rate) | by_luck[which]
         return np.asarray(right, dtype=np.int64)
 
-    return judge_named("leak")(
+    return leak(
         {
             "leak_hit": hits(0, served),
             "leak_ms": ms,
@@ -77,15 +80,13 @@ def test_an_attack_that_never_works_shows_nothing() -> None:
 
 
 def test_nothing_read_is_unsupported() -> None:
-    verdict = judge_named("leak")(
-        {}, DEFINITION, lifetime_ms=LIFETIME, level=1e-6, margin=1.25
-    )
+    verdict = leak({}, DEFINITION, lifetime_ms=LIFETIME, level=1e-6, margin=1.25)
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.reasons == ["0 calls (before) are too few to judge: 320 needed"]
 
 
 def test_every_figure_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `leak`")[2].partition("\n## ")[0]
     explained = set(re.findall(r"`([\w<>]+)`", table))
     for figure in judge(served=9).figures:

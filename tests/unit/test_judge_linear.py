@@ -2,14 +2,17 @@
 
 import re
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
 from generators import DEFINITION, Folded, Ints, lfsr113, positions
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict, judge_named
+from temper.stats.judging import Verdict
+
+linear = judge_named(FEATURES / "kstack", "linear", ("level", "margin"))
 
 K, M, ROUNDS = 256, 16, 60
 BETWEEN = 2
@@ -17,7 +20,7 @@ CALLS = ROUNDS * (K + BETWEEN + M)
 
 
 def judge(attacker: Ints, victim: Ints, k: int = K, level: float = 1e-6) -> Verdict:
-    return judge_named("linear")(
+    return linear(
         {
             "attacker_position": positions(attacker.ravel()),
             "victim_position": positions(victim.ravel()),
@@ -113,7 +116,7 @@ def test_too_few_rounds_are_not_judged() -> None:
 
 @pytest.mark.parametrize("only", ["attacker_position", "victim_position"])
 def test_without_samples_nothing_is_judged(only: str) -> None:
-    verdict = judge_named("linear")(
+    verdict = linear(
         {only: np.zeros(CALLS, dtype=np.int64)},
         {**DEFINITION, "across_shape": np.array([K, M])},
         level=1e-6,
@@ -123,7 +126,7 @@ def test_without_samples_nothing_is_judged(only: str) -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `linear`")[2].partition("\nFigures")[0]
     figures = judge(*shared(from_lfsr())).figures
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(figures)

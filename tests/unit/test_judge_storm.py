@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from generators import DEFINITION, Ints, positions
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict, judge_named
+from temper.stats.judging import Verdict
+
+storm = judge_named(FEATURES / "kstack", "storm", ("level", "margin"))
 
 CALLS, GROUPS = 20_000, 4
 FORKS, P = 500, 16
@@ -28,7 +31,7 @@ def sound() -> dict[str, Ints]:
 
 
 def judge(samples: dict[str, Ints]) -> Verdict:
-    return judge_named("storm")(
+    return storm(
         samples,
         {**DEFINITION, "fork_shape": np.array([P])},
         level=1e-6,
@@ -147,7 +150,7 @@ def test_a_run_by_luck_is_no_sequence() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `storm`")[2].partition("\nFigures")[0]
     explained = set(re.findall(r"`([\w<>+-]+)`", table))
     for figure in judge(sound()).figures:

@@ -1,20 +1,23 @@
 """Writes to memory that must not be writable."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judges import Verdict, judge_named
+from temper.stats.judging import Verdict
+
+writes = judge_named(FEATURES / "kpkeys", "writes", ("kind",))
 
 KIND, OTHER = 3, 4
 
 
 def judge(*pairs: tuple[int, int]) -> Verdict:
     samples = {"writes": np.array(pairs, dtype=np.int64).ravel()}
-    return judge_named("writes")(samples, {}, kind=float(KIND))
+    return writes(samples, {}, kind=float(KIND))
 
 
 def test_writes_that_all_fault_are_blocked() -> None:
@@ -45,12 +48,12 @@ def test_what_was_not_tried_is_unsupported() -> None:
 
 
 def test_no_samples_are_unsupported() -> None:
-    verdict = judge_named("writes")({}, {}, kind=float(KIND))
+    verdict = writes({}, {}, kind=float(KIND))
     assert verdict.outcome is Outcome.UNSUPPORTED
 
 
 def test_every_figure_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    text = (FEATURES / "kpkeys" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `writes`")[2].partition("\n## ")[0]
     found = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     assert found == list(judge((KIND, 0)).figures)

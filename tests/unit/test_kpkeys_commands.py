@@ -9,7 +9,7 @@ import pytest
 from temper.errors import InfraError
 from temper.paths import REPOSITORY
 
-COMMANDS = ["events", "stress"]
+COMMANDS = ["events"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from temper.errors import BootError
 from temper.paths import REPOSITORY
 
 KPKEYS = REPOSITORY / "features" / "kpkeys"
@@ -33,8 +34,7 @@ class Init:
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    for folder in ("stress", "events"):
-        monkeypatch.syspath_prepend(str(KPKEYS / folder))
+    monkeypatch.syspath_prepend(str(KPKEYS / "events"))
     return import_module("events")
 
 
@@ -60,7 +60,7 @@ def test_a_thread_may_be_in_a_section_for_a_moment(events: ModuleType) -> None:
 def test_less_than_all_protection_does_not(
     events: ModuleType, there: str, instead: str
 ) -> None:
-    with pytest.raises(events.GuestError):
+    with pytest.raises(BootError):
         events.check(Init(SOUND.replace(there, instead)))
 
 
@@ -70,7 +70,7 @@ def test_less_than_all_protection_does_not(
 def test_nor_does_a_test_of_the_series_that_fails(
     events: ModuleType, results: str
 ) -> None:
-    with pytest.raises(events.GuestError):
+    with pytest.raises(BootError):
         events.check(Init(results=results))
 
 

@@ -16,6 +16,7 @@ from temper.kernel import Cache
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, RunPlan, Slot, VariantPlan
 from temper.run import planner, programs
+from temper.run import workloads as table
 from temper.run.planner import Planner
 from temper.run.workloads import TARGET
 
@@ -66,7 +67,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a copy of target/ in its place, to be changed."""
     copy = tmp_path / "target"
     shutil.copytree(TARGET, copy)
-    for module in (planner, programs):
+    for module in (programs, table):
         monkeypatch.setattr(module, "TARGET", copy)
     return copy
 
@@ -311,6 +312,29 @@ def test_a_feature_without_proofs_is_priced_and_not_proven(bench: Bench) -> None
         bench.planner.prove(unproven)
     assert caught.value.message == ("kstack has no proof: Temper has no attack on it")
     assert caught.value.hint == "to measure what it costs: temper price kstack"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"judge": "predict"}, "unknown judge 'predict'"),
+        (
+            {"params": {"least_bits": 5, "level": 1e-6, "margn": 1.25}},
+            "judge 'prediction' takes no parameter 'margn'",
+        ),
+        ({"params": {"level": 1e-6}}, "judge 'prediction' lacks the parameter 'least"),
+    ],
+)
+def test_what_could_not_be_judged_is_told_before_anything_is_built(
+    bench: Bench, changes: dict[str, object], message: str
+) -> None:
+    proof = bench.feature.proofs["prediction"].model_copy(update=changes)
+    feature = bench.feature.model_copy(update={"proofs": {"prediction": proof}})
+    with pytest.raises(InputError) as caught:
+        bench.planner.prove(feature)
+    toml = feature.folder / "feature.toml"
+    assert caught.value.message.startswith(f"{toml}: proof 'prediction': {message}")
+    assert caught.value.hint
 
 
 def test_a_sabotage_has_no_price(bench: Bench) -> None:

@@ -3,15 +3,26 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from temper.stats.predictors import LAGS, Hits, predictor_hits, same_as_last
+from temper.extension import loaded
+from temper.paths import FEATURES
 
 BINS = 64
 LENGTH = 6_000
 
+predictors = loaded(FEATURES / "kstack" / "judges" / "predictors.py")
+LAGS = predictors.LAGS
 
-def hits(values: NDArray[np.int64]) -> dict[str, Hits]:
+
+def predictor_hits(
+    train: NDArray[np.int64], test: NDArray[np.int64]
+) -> dict[str, NDArray[np.bool_]]:
+    found: dict[str, NDArray[np.bool_]] = predictors.predictor_hits(train, test, BINS)
+    return found
+
+
+def hits(values: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
     half = len(values) // 2
-    return predictor_hits(values[:half], values[half:], BINS)
+    return predictor_hits(values[:half], values[half:])
 
 
 def perfect(values: NDArray[np.int64]) -> set[str]:
@@ -27,7 +38,7 @@ def uniform(seed: int = 1) -> NDArray[np.int64]:
 
 
 def test_same_as_last_looks_at_each_value_but_the_first() -> None:
-    assert same_as_last(np.array([3, 3, 5, 5, 5, 3])).tolist() == [
+    assert predictors.same_as_last(np.array([3, 3, 5, 5, 5, 3])).tolist() == [
         *(True, False, True, True, False)
     ]
 
@@ -50,7 +61,7 @@ def test_the_same_step_finds_a_counter_over_the_wrap(step: int) -> None:
 
 def test_the_most_common_value_is_learnt_from_before() -> None:
     before, after = np.full(100, 3), np.array([5] * 90 + [3] * 10)
-    found = predictor_hits(before, after, BINS)
+    found = predictor_hits(before, after)
     assert found["most common"].tolist() == [False] * 90 + [True] * 10
 
 
@@ -73,7 +84,7 @@ def test_the_successor_of_one_finds_a_walk_through_all_values() -> None:
 
 def test_a_successor_is_learnt_from_before() -> None:
     forward, backward = walk(CYCLE, 1000), walk(np.roll(np.arange(BINS), 1), 1000)
-    found = predictor_hits(forward, backward, BINS)
+    found = predictor_hits(forward, backward)
     assert not found["successor of one"].any()
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from temper.arch import arch_named
+from temper.catalog import feature_named
 from temper.errors import BuildError
 from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.run import programs
-from temper.run.programs import build_programs, target_programs
+from temper.run import workloads as table
+from temper.run.programs import build_programs, proof_programs, workload_programs
 from temper.run.workloads import TARGET, all_workloads
 
 PROGRAMS = {name.partition("/")[0] for name in all_workloads()}
@@ -21,8 +23,12 @@ PROGRAMS = {name.partition("/")[0] for name in all_workloads()}
 def built(
     cache: Cache, arch: str = "x86_64", wanted: Iterable[str] = PROGRAMS
 ) -> list[Path]:
-    planned = target_programs(arch_named(arch), wanted)
-    return build_programs(planned, arch_named(arch), cache, Quiet())
+    described = arch_named(arch)
+    return [
+        path
+        for planned in workload_programs(described, [*wanted])
+        for path in build_programs(planned, described, cache, Quiet())
+    ]
 
 
 @pytest.fixture
@@ -30,7 +36,8 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a copy of target/ in its place, to be changed."""
     copy = tmp_path / "target"
     shutil.copytree(TARGET, copy)
-    monkeypatch.setattr(programs, "TARGET", copy)
+    for module in (programs, table):
+        monkeypatch.setattr(module, "TARGET", copy)
     return copy
 
 
@@ -51,6 +58,43 @@ def test_a_changed_source_is_built_anew(tmp_path: Path, target: Path) -> None:
     with (target / "sample.h").open("a") as file:
         file.write("/* changed */\n")
     assert built(cache) != before
+
+
+def test_a_changed_header_that_proofs_share_is_built_anew(target: Path) -> None:
+    arch, feature = arch_named("x86_64"), feature_named("kstack")
+    before = proof_programs(arch, feature).key
+    with (target / "task.h").open("a") as file:
+        file.write("/* changed */\n")
+    assert proof_programs(arch, feature).key != before
+
+
+def test_a_workload_of_a_feature_is_built_anew_with_what_it_shares(
+    target: Path,
+) -> None:
+    arch = arch_named("x86_64")
+    (_, before) = workload_programs(arch, ["generator"])
+    with (target / "sample.c").open("a") as file:
+        file.write("/* changed */\n")
+    (_, after) = workload_programs(arch, ["generator"])
+    assert before.wanted == after.wanted == ("generator",)
+    assert before.key != after.key
+
+
+def test_programs_are_the_same_from_any_checkout(tmp_path: Path) -> None:
+    arch, made = arch_named("x86_64"), []
+    for checkout in (tmp_path / "one", tmp_path / "another"):
+        shared, proof = checkout / "target", checkout / "features" / "x" / "proof"
+        for folder in (shared, proof):
+            folder.mkdir(parents=True)
+        (shared / "where.h").write_text("static const char where[] = __FILE__;\n")
+        (proof / "attack.c").write_text(
+            '#include <stdio.h>\n#include "where.h"\nint main(void) { puts(where); }\n'
+        )
+        sources = {"attack": ("attack.c",)}
+        planned = programs.programs(arch, proof, sources, "proofs", include=[shared])
+        (path,) = build_programs(planned, arch, Cache(checkout / "cache"), Quiet())
+        made.append((planned.key, path.read_bytes()))
+    assert made[0] == made[1]
 
 
 @pytest.mark.parametrize(

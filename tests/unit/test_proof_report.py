@@ -12,6 +12,7 @@ from temper.analysis.models import ProofReport
 from temper.analysis.proof import proof_report
 from temper.arch import arch_named
 from temper.catalog import Definition, Feature, Proof, Variant
+from temper.errors import StoreError
 from temper.kernel import Cache
 from temper.paths import REPOSITORY
 from temper.record.boot import StoredBoot, StoredRun
@@ -284,8 +285,8 @@ def test_the_worst_of_several_proofs_counts() -> None:
 def test_the_evidence_is_of_all_samples_in_order() -> None:
     found = report().evidence["stock"]["prediction"]
     assert found.figures["calls"] == CALLS
-    assert sum(times for _, times in found.bins) == CALLS
-    assert sum(times for *_, times in found.pairs) == CALLS - 1
+    assert sum(times for _, times in found.series["positions"]) == CALLS
+    assert sum(times for *_, times in found.series["successions"]) == CALLS - 1
     assert found.expected is Outcome.BLOCKED
     assert found.clock == CLOCK
 
@@ -294,10 +295,10 @@ def test_the_order_of_samples_is_kept_over_records() -> None:
     """Shuffled they would look random: a counter, cut in two at its middle."""
     counter = (np.arange(CALLS) % 64 * 16).tolist()
     found = report({**GOOD, **dict([boot("stock", records(counter, on=True))])})
-    pairs = {
-        (now, then) for now, then, _ in found.evidence["stock"]["prediction"].pairs
+    series = found.evidence["stock"]["prediction"].series
+    assert {(now, then) for now, then, _ in series["successions"]} == {
+        (16 * n, 16 * ((n + 1) % 64)) for n in range(64)
     }
-    assert pairs == {(16 * n, 16 * ((n + 1) % 64)) for n in range(64)}
 
 
 def second_attack(positions: list[int], status: int = 0) -> list[dict[str, Any]]:
@@ -460,6 +461,34 @@ def test_a_stored_run_is_judged_by_its_own_plan_alone() -> None:
     assert plan.proofs["longer"].params == LONGER.params
     assert plan.variants["old"].expect == split(B, V)
     assert (plan.control, plan.hardened) == ("off", ("stock",))
+
+
+@pytest.mark.parametrize(
+    ("feature", "changes", "reason"),
+    [
+        ("gone", {}, "gone/judges/__init__.py is missing"),
+        ("kstack", {"judge": "augury"}, "unknown judge 'augury'"),
+        (
+            "kstack",
+            {"params": {"level": 0.1}},
+            "judge 'prediction' lacks the parameter",
+        ),
+    ],
+    ids=["the feature", "the judge", "the parameters"],
+)
+def test_a_run_whose_judge_is_gone_says_so(
+    feature: str, changes: dict[str, object], reason: str
+) -> None:
+    run = stored()
+    proofs = {"prediction": run.plan.proofs["prediction"].model_copy(update=changes)}
+    plan = run.plan.model_copy(update={"feature": feature, "proofs": proofs})
+    with pytest.raises(StoreError) as caught:
+        proof_report(run.model_copy(update={"plan": plan}))
+    start = "run 3 cannot be judged: proof 'prediction': "
+    assert caught.value.message.startswith(start)
+    assert reason in caught.value.message
+    assert caught.value.hint.startswith("check out a version that has the judge")
+    assert plan.command in caught.value.hint
 
 
 def test_an_attack_needs_no_baseline() -> None:

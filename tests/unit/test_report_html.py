@@ -116,6 +116,15 @@ def test_every_proof_is_on_the_page_for_every_variant() -> None:
     assert page.count("BLOCKED was expected") == 1
 
 
+def test_what_the_feature_draws_is_on_the_page() -> None:
+    report = proof_report()
+    assert "bytes below the highest position" in to_html([proof_document(report)])
+    elsewhere = report.model_copy(update={"feature": "kpkeys"})
+    assert "bytes below the highest position" not in to_html(
+        [proof_document(elsewhere)]
+    )
+
+
 def test_of_many_proofs_only_expected_outcomes_are_in_the_tables() -> None:
     page = page_of(proof_report_of_writes())
     assert len(OUTCOME.findall(page)) == 3 * len(WRITES) + len(UNKEYED)

@@ -15,19 +15,30 @@ NEEDED = re.findall(r"^\S+ +(\w[\w+-]*)$", SCRIPT.read_text(), re.MULTILINE)
 
 
 class Host:
-    """A host with every program that is needed; apt-get and uv only take notes."""
+    """A host with every program that is needed; apt-get and uv only take notes.
+
+    What a host loses, apt-get brings back, whatever it is asked for.
+    """
 
     def __init__(self, root: Path) -> None:
         self._bin = root / "bin"
-        self._bin.mkdir()
+        self._lost = root / "lost"
         self._notes = root / "notes"
         self._notes.touch()
+        for folder in (self._bin, self._lost):
+            folder.mkdir()
         for name in REAL:
             (self._bin / name).symlink_to(shutil.which(name) or name)
         for name in NEEDED:
             self.gets(name, "")
+        self.runtime = root / "clang" / "lib" / "linux" / "libclang_rt.asan-x86_64.a"
+        self.runtime.parent.mkdir(parents=True)
+        self.runtime.touch()
+        self.gets("clang", f"echo {root}/clang")
         self.gets("uv", f'echo "uv $*" >>{self._notes}')
-        self.gets("apt-get", f'echo "apt-get $*" >>{self._notes}')
+        takes_note = f'echo "apt-get $*" >>{self._notes}'
+        brings_back = f"/bin/mv {self._lost}/* {self._bin} 2>/dev/null"
+        self.gets("apt-get", f"{takes_note}\n{brings_back}\nexit 0")
 
     def gets(self, name: str, script: str) -> None:
         path = self._bin / name
@@ -36,6 +47,9 @@ class Host:
         path.chmod(0o755)
 
     def loses(self, name: str) -> None:
+        (self._bin / name).rename(self._lost / name)
+
+    def loses_for_good(self, name: str) -> None:
         (self._bin / name).unlink()
 
     def is_user(self, number: int) -> None:
@@ -101,6 +115,52 @@ def test_debian_12_has_a_newer_rust_beside_its_own(
         host.loses(program)
     assert host.sets_up("check").returncode == 0
     assert host.notes[1].endswith(f"--no-install-recommends {packages}")
+
+
+@pytest.mark.parametrize(
+    ("codename", "package"),
+    [("bookworm", "libclang-rt-14-dev"), ("trixie", "libclang-rt-dev")],
+)
+def test_the_sanitizers_of_clang_are_a_package_of_their_own(
+    host: Host, codename: str, package: str
+) -> None:
+    host.gets("sed", f"echo {codename}")
+    host.runtime.unlink()
+    done = host.sets_up("check")
+    assert host.notes[1].endswith(f"--no-install-recommends {package}")
+    assert done.returncode == 1
+    assert f"libclang_rt.asan-*.a, of the package {package}\n" in done.stderr
+
+
+def test_what_apt_get_does_not_bring_is_named_at_once(host: Host) -> None:
+    host.loses("bc")
+    host.loses_for_good("setpriv")
+    done = host.sets_up()
+    assert done.returncode == 1
+    assert "not found, although apt-get has installed it" in done.stderr
+    assert "setpriv, of the package util-linux" in done.stderr
+    assert "bc, of" not in done.stderr
+    assert not [note for note in host.notes if note.startswith("uv")]
+
+
+def test_the_tools_of_other_work_are_installed_for_that_alone(host: Host) -> None:
+    host.loses("chromium")
+    assert host.sets_up("check").returncode == 0
+    assert host.notes == ["uv sync --locked"]
+    host.sets_up("picture")
+    assert "chromium" in host.notes[2].split()
+
+
+def test_a_list_names_packages_and_installs_none(host: Host) -> None:
+    host.gets("sed", "echo bookworm")
+    host.loses("bc")
+    usual, check = (
+        set(host.sets_up("--list", *words).stdout.split()) for words in ((), ("check",))
+    )
+    assert {"bc", "gcc", "util-linux", "python3-venv"} <= usual
+    assert {"cargo-web", "libclang-rt-14-dev", "valgrind"} <= check - usual
+    assert usual <= check
+    assert host.notes == []
 
 
 def test_sudo_is_used_by_who_is_not_root(host: Host, tmp_path: Path) -> None:

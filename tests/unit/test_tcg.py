@@ -14,9 +14,10 @@ import pytest
 from temper.arch import arch_named
 from temper.errors import BootError, InfraError
 from temper.kernel import Cache
-from temper.machine import BootRequest, BootResult, StoppedError, Tcg, Watcher
+from temper.machine import BootRequest, BootResult, Limits, StoppedError, Watcher
 from temper.machine.plugin import api_level
-from temper.machine.tcg import Limits, qemu_version
+from temper.machine.qemu import qemu_version
+from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.record.wire import Classes, End
 
@@ -285,7 +286,8 @@ def test_a_full_disk_is_not_the_kernels_fault(
             "",
             "",
             "the kernel stopped before its init was up; last on its console: nothing "
-            "at all",
+            "at all; to be heard it needs CONFIG_BLK_DEV_INITRD=y, "
+            "CONFIG_SERIAL_8250_CONSOLE=y",
         ),
         (
             "",
@@ -403,6 +405,37 @@ def test_who_waits_is_told_how_many_programs_ended(host: Host) -> None:
     assert set(told) == {0, 1, 2}
 
 
+def test_records_are_read_once_to_count_them(host: Host) -> None:
+    line = '{"n":1,"type":"exit","program":"x","status":0}'
+    host.qemu(
+        f"echo '{line}' >$records; sleep 0.3\n"
+        # Of what was read, nothing is left.
+        f"printf '%{len(line)}s' '' | dd of=$records conv=notrunc 2>/dev/null\n"
+        f"echo '{line}' >>$records; sleep 0.3\n"
+        # A line is counted when all of it is there, once.
+        f"printf '%s' '{line}' >>$records; sleep 0.3; echo >>$records; sleep 0.3"
+    )
+    told: list[int] = []
+    with pytest.raises(BootError):
+        host.boot(watcher=Watcher(threading.Event(), told.append))
+    assert list(dict.fromkeys(told)) == [1, 2, 3]
+    assert told.count(2) > 1
+
+
+def test_the_command_line_of_exact_boots_is_what_it_was(host: Host) -> None:
+    """Another one may count differently, and prices would not compare."""
+    host.qemu("")
+    assert host.tcg().facts(host.request(exact=True)).details["command"] == (
+        "qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot "
+        "-accel tcg,thread=single -M q35 -icount shift=0,sleep=off -seed 42 "
+        "-rtc base=2026-01-01T00:00:00,clock=vm -cpu max -smp 1 -m 256M "
+        "-kernel /bzImage -initrd /initramfs "
+        "-append 'console=ttyS0 panic=-1 reboot=k nolapic_timer quiet' "
+        "-serial file:console -chardev file,id=records,path=records "
+        "-serial chardev:records"
+    )
+
+
 def test_ctrl_c_on_the_terminal_is_not_qemus(host: Host) -> None:
     host.qemu(WHOLE + f"ps -o sid= -p $$ >{host.root}/session")
     host.boot()
@@ -433,7 +466,7 @@ def test_a_boot_has_the_memory_it_asks_for(host: Host) -> None:
     host.qemu("")
     usual = host.request()
     assert "-m 256M" in host.tcg().facts(usual).details["command"]
-    more = replace(usual, memory="512M")
+    more = replace(usual, memory=512)
     assert "-m 512M" in host.tcg().facts(more).details["command"]
 
 

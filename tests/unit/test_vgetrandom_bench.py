@@ -12,8 +12,8 @@ from temper.progress import Quiet
 from vgetrandom_bench import paths, published, tables
 from vgetrandom_bench.as_json import to_json
 from vgetrandom_bench.cells import CELLS, SIZES, THREADS, Cell, size_text
+from vgetrandom_bench.debian import derived_source
 from vgetrandom_bench.estimates import median_of, speed_ratio
-from vgetrandom_bench.glibc import derived_source
 from vgetrandom_bench.goals import GOALS, ROBUSTNESS, Goal, Verdict, judge, judge_all
 from vgetrandom_bench.machine import Machine
 from vgetrandom_bench.measure import calibrated, measure, turns
@@ -395,7 +395,7 @@ http://mirror.example/debian/|bookworm|main|/usr/share/keyrings/d.gpg
 
 
 def test_debian_13_is_fetched_from_the_source_of_this_debian() -> None:
-    assert derived_source(TARGETS.partition("\n")[2], "bookworm") == (
+    assert derived_source(TARGETS.partition("\n")[2], "bookworm", "trixie") == (
         "deb [signed-by=/usr/share/keyrings/d.gpg] http://mirror.example/debian/"
         " trixie main\n"
     )
@@ -403,11 +403,11 @@ def test_debian_13_is_fetched_from_the_source_of_this_debian() -> None:
 
 def test_a_source_without_a_key_of_its_own_uses_apts() -> None:
     unsigned = "http://mirror.example/debian/|bookworm|main|$(SIGNED_BY)"
-    assert derived_source(unsigned, "bookworm") == (
+    assert derived_source(unsigned, "bookworm", "trixie") == (
         "deb http://mirror.example/debian/ trixie main\n"
     )
 
 
 def test_no_source_of_debian_is_told() -> None:
     with pytest.raises(InfraError, match="no source"):
-        derived_source(TARGETS, "bullseye")
+        derived_source(TARGETS, "bullseye", "trixie")

@@ -1,8 +1,12 @@
 """Which workloads there are, and how large they are."""
 
+from pathlib import Path
+
 import pytest
 
 from temper.errors import InputError
+from temper.paths import FEATURES
+from temper.run import workloads as table
 from temper.run.workloads import TARGET, all_workloads, common_workloads, workloads
 
 
@@ -37,9 +41,28 @@ def test_a_workload_says_what_else_it_needs() -> None:
 
 def test_the_words_are_those_of_the_programs() -> None:
     """As they stand in the sources: a word without a table entry is never run."""
-    for name in all_workloads():
-        program, word = name.split("/")
-        assert f'"{word}"' in (TARGET / f"{program}.c").read_text()
+    for each in workloads(all_workloads(), 100):
+        word = each.name.partition("/")[2]
+        assert f'"{word}"' in (each.folder / f"{each.program}.c").read_text()
+
+
+def test_workloads_of_a_feature_stand_in_its_folder() -> None:
+    ours, shared = workloads(("generator/lfsr", "ctx/pipe"), 100)
+    assert ours.folder == FEATURES / "kstack" / "workloads"
+    assert shared.folder == TARGET
+
+
+def test_two_programs_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "made-up" / "workloads" / "workloads.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('[ctx]\nwords = ["pipe"]\nshare = 1.0\n')
+    monkeypatch.setattr(table, "FEATURES", tmp_path)
+    with pytest.raises(InputError) as caught:
+        all_workloads()
+    assert caught.value.message == f"{path}: 'ctx' is in {TARGET}, too"
+    assert caught.value.hint == "give it another name"
 
 
 @pytest.mark.parametrize("name", ["syscall/fork", "fork", "syscall/", "", "a/b/c"])

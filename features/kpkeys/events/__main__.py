@@ -6,23 +6,21 @@
 import sys
 from pathlib import Path
 
+from events import EVENTS, need_firmware
+from kernels import events_kernel
+from machine import Machine
+
+from temper.arch import arch_named
+from temper.catalog import feature_named
+from temper.errors import BootError
+from temper.exits import exit_with_message
+from temper.kernel import Cache, build_module
+from temper.machine.qemu import qemu_version
+from temper.report.progress import on_stderr
+from temper.run.prepare import Workshop
+from temper.run.programs import build_programs, programs
+
 _FOLDER = Path(__file__).parent
-# What is wrong in a log is the same as under stress.
-sys.path.append(str(_FOLDER.parent / "stress"))
-
-from events import EVENTS, need_firmware  # noqa: E402
-from guest import GuestError  # noqa: E402
-from kernels import events_kernel  # noqa: E402
-from machine import Machine  # noqa: E402
-
-from temper.arch import arch_named  # noqa: E402
-from temper.catalog import feature_named  # noqa: E402
-from temper.exits import exit_with_message  # noqa: E402
-from temper.kernel import Cache, build_module  # noqa: E402
-from temper.machine.tcg import qemu_version  # noqa: E402
-from temper.report.progress import on_stderr  # noqa: E402
-from temper.run.prepare import Workshop  # noqa: E402
-from temper.run.programs import build_programs, programs  # noqa: E402
 
 # The first CPU with keys for the kernel. Machine checks are handled by its name.
 _CPU = "max,vendor=GenuineIntel,family=6,model=143"
@@ -58,7 +56,7 @@ def main() -> int:
             try:
                 with workshop.progress.task(f"{name}, {title}"):
                     result = f"protected: {event(machine)}"
-            except GuestError as error:
+            except BootError as error:
                 result = f"FAILED: {error}"
                 failed += 1
             print(f"  {name:28}{result}", flush=True)

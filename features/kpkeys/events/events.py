@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from guest import Guest, GuestError
+from guest import Guest
 from machine import CPUS, Machine
 
-from temper.errors import InfraError
+from temper.errors import BootError, InfraError
 
 _TIMES = 3
 _HOTPLUGS = 20
@@ -38,29 +38,29 @@ _ON_CRASH = 2
 def need_firmware() -> None:
     """Raise InfraError without the EFI that one of the events wants."""
     if not _OVMF.exists():
-        raise InfraError(f"there is no firmware {_OVMF}", "apt-get install ovmf")
+        raise InfraError(f"there is no firmware {_OVMF}", "scripts/setup events")
 
 
 def check(guest: Guest, cpus: int = CPUS) -> str:
-    """Raise GuestError unless all is protected; return what was looked at.
+    """Raise BootError unless all is protected; return what was looked at.
 
     After our own look the KUnit tests of the series run once more.
     """
     for _ in range(_TIMES):
         told = guest.do(f"read {_PROC}")
         if not (found := _FOUND.match(told)):
-            raise GuestError(f"no check: {told}")
+            raise BootError(f"no check: {told}")
         online, closed, tables, writable, raised = map(int, found.groups())
         # On the other CPU a thread may be in a section right now; not every time.
         if not raised:
             break
     if online != cpus or closed != cpus or tables < 50 or writable or raised:
-        raise GuestError(told)
+        raise BootError(told)
     guest.do(f"write {_KUNIT}/run 1")
     results = guest.do(f"read {_KUNIT}/results")
     passed = len(re.findall(r"; *ok \d+ test_", results))
     if "not ok" in results or not passed:
-        raise GuestError(f"KUnit: {results}")
+        raise BootError(f"KUnit: {results}")
     return f"{tables} tables, {passed} KUnit tests"
 
 
@@ -82,7 +82,7 @@ def _idle(machine: Machine) -> str:
             guest.said("PM: suspend entry", times)
             # Or it comes before it would wake anybody, and is lost.
             time.sleep(2)
-            guest.monitor("system_powerdown")
+            guest.ask("system_powerdown")
             guest.answer()
         return check(guest)
 
@@ -93,7 +93,7 @@ def _suspend(machine: Machine) -> str:
         for _ in range(_TIMES):
             guest.tell("write /sys/power/state mem")
             guest.event("SUSPEND")
-            guest.monitor("system_wakeup")
+            guest.ask("system_wakeup")
             guest.answer()
             seen = check(guest)
         return seen
@@ -104,20 +104,20 @@ def _memory(machine: Machine) -> str:
         guest.ready()
         before = _memory_size(guest)
         for _ in range(_TIMES):
-            guest.monitor(
+            guest.ask(
                 "object-add",
                 **{"qom-type": "memory-backend-ram", "id": "ram", "size": _DIMM},
             )
-            guest.monitor(
+            guest.ask(
                 "device_add", driver="pc-dimm", id="dimm", memdev="ram", addr=_FAR
             )
-            _wait(lambda: _memory_size(guest) == before + _DIMM)
+            guest.wait_until(lambda: _memory_size(guest) == before + _DIMM, "memory")
             guest.do("use 700")
             seen = check(guest)
-            guest.monitor("device_del", id="dimm")
+            guest.ask("device_del", id="dimm")
             guest.event("DEVICE_DELETED")
-            guest.monitor("object-del", id="ram")
-            _wait(lambda: _memory_size(guest) == before)
+            guest.ask("object-del", id="ram")
+            guest.wait_until(lambda: _memory_size(guest) == before, "end of it")
             check(guest)
     return f"{seen} with it"
 
@@ -125,14 +125,6 @@ def _memory(machine: Machine) -> str:
 def _memory_size(guest: Guest) -> int:
     present = re.findall(r"present +(\d+)", guest.do("read /proc/zoneinfo"))
     return sum(map(int, present)) * _PAGE
-
-
-def _wait(true: Callable[[], bool]) -> None:
-    for _ in range(100):
-        if true():
-            return
-        time.sleep(0.2)
-    raise GuestError("it did not come about")
 
 
 def _machine_check(machine: Machine) -> str:
@@ -144,7 +136,7 @@ def _machine_check(machine: Machine) -> str:
             _inject(guest, _ACTION_OPTIONAL)
             guest.answer()
             if "section kept" not in guest.do(f"read {_PROC}"):
-                raise GuestError("the section lost its rights")
+                raise BootError("the section lost its rights")
         return check(guest)
 
 
@@ -156,8 +148,8 @@ _ACTION_OPTIONAL, _FATAL = 0xBD000000000000CF, 0xBE000000000000CF
 def _inject(guest: Guest, status: int) -> None:
     for cpu in range(CPUS):
         line = f"mce {cpu} 9 {status:#x} 5 0x10000000 0x8c"
-        if said := guest.monitor("human-monitor-command", **{"command-line": line}):
-            raise GuestError(str(said).strip())
+        if said := guest.ask("human-monitor-command", **{"command-line": line}):
+            raise BootError(str(said).strip())
 
 
 def _kexec(machine: Machine) -> str:

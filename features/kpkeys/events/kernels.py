@@ -1,9 +1,8 @@
 """The kernel that goes through the events."""
 
-from debug_kernels import hardened_with
-
 from temper.catalog import Feature
 from temper.kernel import Kernel
+from temper.run.planner import Planner
 from temper.run.prepare import Workshop
 
 _CONFIG = (
@@ -24,4 +23,8 @@ _CONFIG = (
 
 def events_kernel(workshop: Workshop, feature: Feature) -> Kernel:
     """Build or find it: the hardened variant, and what the events need."""
-    return hardened_with(workshop, feature, _CONFIG)
+    hardened = feature.variants[feature.hardened[0]]
+    config = (*hardened.config, *_CONFIG)
+    variant = hardened.model_copy(update={"config": config})
+    planner = Planner(workshop.arch, workshop.cache)
+    return workshop.kernel(planner.kernel(feature, variant))

@@ -4,25 +4,23 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from findings import bad_lines
-from guest import Guest, GuestError
+from guest import Guest
 
+from temper.analysis.console import complaints
 from temper.arch import Arch
+from temper.catalog import feature_named
+from temper.errors import BootError
+from temper.machine.qemu import Launch
 from temper.run.initramfs import pack
+from temper.stress import stress_of
 
 CPUS = 2
-_MEMORY = "512M"
-
-_HARDWARE = (
-    # To RAM, q35 goes only once.
-    *("-M", "pc"),
-    *("-nodefaults", "-no-user-config", "-display", "none"),
-    *("-accel", "tcg,thread=single"),
-    *("-smp", str(CPUS), "-m", f"{_MEMORY},slots=2,maxmem=72G"),
-)
+_MEMORY = "512M,slots=2,maxmem=72G"
+# To RAM, q35 goes only once.
+_HARDWARE = ("-M", "pc")
 _DISK = "-drive file={},if=none,format=raw,id=disk -device virtio-blk-pci,drive=disk"
 
 
@@ -48,25 +46,37 @@ class Machine:
         """Start it, and end it with the ``with`` block.
 
         The ``disk`` is /dev/vda, the ``firmware`` another than QEMU's BIOS. Raises
-        GuestError if the kernel complained, unless that is ``expected``, a regular
+        BootError if the kernel complained, unless that is ``expected``, a regular
         expression.
         """
         with tempfile.TemporaryDirectory(prefix="temper-") as folder:
             work = Path(folder)
+            launch = Launch(
+                arch=replace(self.arch, machine=_HARDWARE),
+                image=self.image,
+                initramfs=self._initramfs(work),
+                cmdline=f"{self.full_cmdline()} {cmdline}",
+                cpu=self.cpu,
+                cpus=CPUS,
+                memory=_MEMORY,
+                restarts=True,
+            )
             command = [
-                self.arch.qemu,
-                *_HARDWARE,
-                *("-cpu", self.cpu),
+                *launch.words(),
                 *(_DISK.format(disk).split() if disk else ()),
                 *(("-bios", str(firmware)) if firmware else ()),
-                *("-kernel", str(self.image), "-initrd", str(self._initramfs(work))),
-                *("-append", f"{self.full_cmdline()} {cmdline}"),
             ]
             with Guest(command, work) as guest:
                 yield guest
-                for line in bad_lines(guest.console):
+                for line in self._complaints(guest.console):
                     if not expected or not re.search(expected, line):
-                        raise GuestError(line)
+                        raise BootError(line)
+
+    def _complaints(self, console: str) -> list[str]:
+        """Find what is wrong in a log by the rules of the stress."""
+        feature = feature_named("kpkeys")
+        own = (*feature.complaints, *stress_of(feature).complaints)
+        return complaints(console, own=own)
 
     def full_cmdline(self) -> str:
         """Return what every boot has on its command line."""

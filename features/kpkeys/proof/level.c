@@ -15,8 +15,7 @@
 #include "record.h"
 #include "symbol.h"
 #include "task.h"
-
-enum { UNSUPPORTED = 77 };
+#include "write_record.h"
 
 static int try_in_open_section(int device)
 {

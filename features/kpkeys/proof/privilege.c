@@ -20,6 +20,7 @@
 #include "symbol.h"
 #include "tables.h"
 #include "task.h"
+#include "write_record.h"
 
 enum kind { FILE_PAGE, KERNEL_PAGE };
 

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "record.h"
 #include "tables.h"
+#include "write_record.h"
 
 /* What to leave free if memory must not run short. */
 #define ENOUGH (16UL << 20)

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "record.h"
 #include "tables.h"
+#include "write_record.h"
 
 /* Separate tables map each of these spaces, apart from the top ones. */
 #define FIRST_SPACE (1UL << 40)

@@ -13,7 +13,7 @@
 #define _GNU_SOURCE
 #include "probe.h"
 #include "record.h"
-#include "task.h"
+#include "side_by_side.h"
 
 enum { ATTACKER_CALLS = 512, VICTIM_CALLS = 16 };
 
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	if (task == 0)
 		be_victim(probe, turn, back, victim, rounds);
 	be_attacker(probe, turn, back, attacker, rounds);
-	wait_for(task);
+	finish_task(task);
 
 	print_definition("across_shape", shape, 2);
 	print_samples("attacker_position", attacker, rounds * ATTACKER_CALLS);

@@ -9,7 +9,7 @@
 #include "counter.h"
 #include "probe.h"
 #include "record.h"
-#include "task.h"
+#include "side_by_side.h"
 
 int main(int argc, char **argv)
 {

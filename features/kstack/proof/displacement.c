@@ -16,7 +16,7 @@ int main(void)
 
 	if (largest < 0) {
 		perror("a kernel without RANDOMIZE_KSTACK_OFFSET");
-		exit(77);
+		exit(UNSUPPORTED);
 	}
 	/* Include the low bits that the mask drops: all values are equally likely. */
 	while (values <= largest)

@@ -19,7 +19,7 @@
 
 #include "probe.h"
 #include "record.h"
-#include "task.h"
+#include "side_by_side.h"
 
 enum { HELPERS = 8, HELPER_CALLS = 64 };
 

@@ -22,7 +22,7 @@
 #include "counter.h"
 #include "probe.h"
 #include "record.h"
-#include "task.h"
+#include "side_by_side.h"
 
 enum {
 	CPUS = 2,

@@ -16,7 +16,7 @@
 
 #include "probe.h"
 #include "record.h"
-#include "task.h"
+#include "side_by_side.h"
 
 enum {
 	CPUS = 2,
@@ -89,7 +89,7 @@ static void storm_of_migration(int probe, size_t calls)
 			migrate(probe, &d, i);
 	}
 	for (size_t i = 0; i < d.tasks; i++)
-		wait_for(tasks[i]);
+		finish_task(tasks[i]);
 	print_draws(&d, "migration_position", "migration_group");
 	draws_destroy(&d);
 }
@@ -116,7 +116,7 @@ static void storm_of_forks(int probe, size_t calls)
 			_exit(0);
 		}
 		draw_after_fork(probe, parent + i);
-		wait_for(task);
+		finish_task(task);
 	}
 	print_definition("fork_shape", shape, 1);
 	print_samples("fork_parent", parent, drawn);
@@ -146,7 +146,7 @@ static void draw_through_hotplug(int probe, const struct draws *d, size_t task,
 		while (i >= atomic_load(allowed))
 			usleep(1000);
 		if (i % CALLS_PER_HOP == 0)
-			try_cpu(task % CPUS);
+			move_to_cpu(task % CPUS);
 		positions[i] = probe_position(probe);
 	}
 	exit(0);
@@ -175,7 +175,7 @@ static void storm_of_hotplug(int probe, int online, size_t calls)
 	}
 	switch_cpu(online, allowed, d.each);
 	for (size_t i = 0; i < d.tasks; i++)
-		wait_for(tasks[i]);
+		finish_task(tasks[i]);
 	print_draws(&d, "hotplug_position", "hotplug_group");
 	munmap(allowed, sizeof(*allowed));
 	draws_destroy(&d);
@@ -233,7 +233,7 @@ static void storm_of_interrupts(int probe, size_t calls)
 			draw_under_interrupts(probe, &d, i);
 	}
 	for (size_t i = 0; i < d.tasks; i++)
-		wait_for(tasks[i]);
+		finish_task(tasks[i]);
 	print_draws(&d, "interrupts_position", "interrupts_group");
 	draws_destroy(&d);
 }

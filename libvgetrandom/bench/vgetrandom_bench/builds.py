@@ -16,8 +16,8 @@ LIBRARY = Path(__file__).resolve().parents[2]
 PEERS = LIBRARY / "bench" / "peers"
 
 _NEEDS = {
-    "rust": "needs Rust 1.85 and its crates: apt-get install cargo on Debian 13",
-    "go": "needs Go 1.24: apt-get install golang-go on Debian 13",
+    "rust": "needs Rust 1.85 and its crates: scripts/setup bench",
+    "go": "needs Go 1.24, which Debian 13 has: scripts/setup bench",
     "glibc": "needs libc6 of Debian 13",
 }
 _TIMEOUT = 1800.0

@@ -180,13 +180,11 @@ class ProofEvidence(_Report):
     reasons: list[str]
     """Sentences that say why the proof ended like that."""
     figures: dict[str, float]
-    """The measures behind the reasons, by name; docs/json.md explains each."""
+    """The measures behind the reasons, by name; the judges' README.md has each."""
     clock: str
     """The guest's clock: it decides how much entropy there is."""
-    bins: list[tuple[int, int]] = Field(default_factory=list)
-    """[bytes below the highest position seen, calls], for the plot."""
-    pairs: list[tuple[int, int, int]] = Field(default_factory=list)
-    """[bytes below in one call, in the next call, occurrences], for the plot."""
+    series: dict[str, list[list[int]]] = Field(default_factory=dict)
+    """Name -> a table for the feature's own plots."""
 
     @property
     def surprising(self) -> bool:

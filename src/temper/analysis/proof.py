@@ -10,11 +10,14 @@ from temper.analysis.console import boot_complaints, told
 from temper.analysis.models import InForceSummary, ProofEvidence, ProofReport
 from temper.analysis.refusals import in_force_summaries
 from temper.analysis.variants import variant_infos
+from temper.errors import InputError, StoreError
+from temper.extension import judge_named
+from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import RunPlan
 from temper.record.wire import UNSUPPORTED
-from temper.stats.judges import Arrays, judge_named
+from temper.stats.judging import Arrays, Judge
 
 
 def proof_report(run: StoredRun) -> ProofReport:
@@ -22,12 +25,16 @@ def proof_report(run: StoredRun) -> ProofReport:
 
     A feature is proven if every proof that applies to the control finds it VULNERABLE,
     every proof finds the hardened variants BLOCKED, and the mitigation was on or off
-    as expected in all variants. The plan has all that the verdict depends on, so the
-    verdict on a run stays the same when the feature changes later.
+    as expected in all variants. The verdict depends only on the plan and the judges,
+    so it stays the same when feature.toml changes later. Raises StoreError if the
+    feature no longer has the judges that the plan names.
     """
     plan = run.plan
+    judges = {name: _judge(run, name) for name in plan.proofs}
     evidence = {
-        boot.facts.variant: {name: _evidence(boot, plan, name) for name in plan.proofs}
+        boot.facts.variant: {
+            name: _evidence(boot, plan, name, judges[name]) for name in plan.proofs
+        }
         for boot in run.boots
     }
     in_force = in_force_summaries(plan, results_by_variant(run))
@@ -96,7 +103,21 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
     return next(outcome for outcome in order if outcome in found)
 
 
-def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
+def _judge(run: StoredRun, name: str) -> Judge:
+    proof = run.plan.proofs[name]
+    try:
+        return judge_named(FEATURES / run.plan.feature, proof.judge, proof.params)
+    except InputError as error:
+        raise StoreError(
+            f"run {run.id} cannot be judged: proof '{name}': {error.message}",
+            "check out a version that has the judge, or attack again: "
+            + run.plan.command,
+        ) from error
+
+
+def _evidence(
+    boot: StoredBoot, plan: RunPlan, name: str, judge: Judge
+) -> ProofEvidence:
     proof = plan.proofs[name]
     expected = plan.variants[boot.facts.variant].expect.get(name)
     clock = boot.facts.machine.clock
@@ -110,7 +131,7 @@ def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
             clock=clock,
         )
     attack = _records(boot, proof.line)
-    verdict = judge_named(proof.judge)(
+    verdict = judge(
         _arrays(attack, "samples"),
         # The kernel's definitions hold for all programs; any of them may report one.
         {**_arrays(boot.records, "definition"), **_arrays(attack, "definition")},
@@ -122,8 +143,7 @@ def _evidence(boot: StoredBoot, plan: RunPlan, name: str) -> ProofEvidence:
         reasons=verdict.reasons,
         figures=verdict.figures,
         clock=clock,
-        bins=verdict.bins,
-        pairs=verdict.pairs,
+        series=verdict.series,
     )
 
 

@@ -21,6 +21,10 @@ ARM64 = Arch(
     cmdline="console=ttyAMA0 panic=-1",
     # At a random address, a kernel without E0PD unmaps itself in user mode.
     exact_cmdline="nokaslr",
+    machine_config=(
+        *("CONFIG_BLK_DEV_INITRD=y", "CONFIG_SERIAL_AMBA_PL011_CONSOLE=y"),
+        *("CONFIG_SERIAL_8250=y", "CONFIG_SERIAL_8250_PCI=y"),
+    ),
     free_clock="the host's clock in nanoseconds, as QEMU passes it on (no icount)",
     free_unit="ns",
     # The machine's only serial port is the console.

@@ -3,17 +3,25 @@
 from temper.machine.base import (
     BootRequest,
     BootResult,
+    Clock,
+    Limits,
     Machine,
+    Needs,
     StoppedError,
     Watcher,
 )
-from temper.machine.tcg import Tcg
+from temper.machine.kinds import DEFAULT_KIND, KINDS, kind_named
 
 __all__ = [
+    "DEFAULT_KIND",
+    "KINDS",
     "BootRequest",
     "BootResult",
+    "Clock",
+    "Limits",
     "Machine",
+    "Needs",
     "StoppedError",
-    "Tcg",
     "Watcher",
+    "kind_named",
 ]

@@ -1,11 +1,12 @@
-"""What every machine can do."""
+"""What every machine can do, and what it says of itself."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
+from temper.arch import Arch
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord
 
@@ -24,8 +25,8 @@ class BootRequest:
     exact: bool
     """True: the clock counts instructions, and classes are counted too."""
     cpus: int
-    memory: str = ""
-    """How much of it, as QEMU's ``-m`` takes it; empty: the machine's own."""
+    memory: int = 0
+    """In MiB; 0: the machine's own."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,69 @@ class BootResult:
     wall_seconds: float
 
 
+@dataclass(frozen=True)
+class Clock:
+    """What tells the time in a guest."""
+
+    title: str
+    """In words."""
+    unit: str
+    """Of a difference of two readings."""
+    exact: bool
+    """True when it counts instructions."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a kernel has to have, or nothing is heard of it."""
+
+    cmdline: str
+    config: tuple[str, ...]
+    """``CONFIG_X=y`` lines."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a boot may take, in seconds of the host."""
+
+    silence: float = 180.0
+    """Without a word on console or channel."""
+    total: float = 1800.0
+
+    @classmethod
+    def for_calls(cls, calls: int, arch: Arch) -> Self:
+        """Allow for workloads that say nothing until so many calls are timed.
+
+        Twenty times as long as they take on an idle host: hosts are shared.
+        """
+        slack = 20 * calls / arch.calls_per_second
+        return cls(cls.silence + slack, cls.total + 10 * slack)
+
+    @classmethod
+    def for_stress(cls, seconds: int) -> Self:
+        """Allow for a kernel that checks all it does, on a busy host."""
+        return cls(silence=600, total=1800 + 10 * seconds)
+
+
 class Machine(Protocol):
     """Somewhere a kernel can be started."""
 
     name: str
+    """Its kind, as in the registry."""
     channel: str
     """The device in the target that carries records out of it."""
 
+    def clock(self, exact: bool) -> Clock:
+        """Say what boots with or without exact counts tell the time by."""
+
+    def needs(self, exact: bool) -> Needs:
+        """Say what a kernel has to have for boots with or without exact counts."""
+
+    def boots_at_once(self, cpus: int, memory: int) -> int:
+        """Say how many boots fit; each has ``cpus`` and MiB as in a BootRequest."""
+
     def prepare(self) -> None:
-        """Make what boots need and do not make themselves; call it once, first."""
+        """Make what boots need and do not make themselves; call it before them."""
 
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError if it cannot."""

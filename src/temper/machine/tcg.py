@@ -3,14 +3,9 @@
 import json
 import re
 import shlex
-import shutil
-import signal
-import subprocess
 import time
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Self
 
 from temper.arch import Arch
 from temper.errors import BootError, InfraError
@@ -18,11 +13,23 @@ from temper.kernel import Cache
 from temper.machine.base import (
     BootRequest,
     BootResult,
+    Clock,
+    Limits,
+    Needs,
     StoppedError,
     Watcher,
 )
+from temper.machine.capacity import host_capacity
 from temper.machine.plugin import api_level, build_plugin
-from temper.process import PACKAGES, SCRATCH_FULL_HINT, need_tool, run
+from temper.machine.qemu import (
+    Launch,
+    Process,
+    console_words,
+    escaped,
+    qemu_version,
+    records_words,
+    text_of,
+)
 from temper.progress import Progress
 from temper.record.boot import MachineFacts
 from temper.record.wire import (
@@ -35,47 +42,13 @@ from temper.record.wire import (
     parse_record,
 )
 
-_MEMORY = "256M"
-
-# CPUs in turn, in one thread: side by side in threads of their own, one ran into a
-# stale breakpoint of the kernel's, while another patched code, on a busy host.
-_BASE = (
-    *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-    *("-accel", "tcg,thread=single"),
-)
-
-# The only set of flags found to repeat to the instruction: docs/exact-counts.md
-# says what each one is for and what happens without it.
-_EXACT = (
-    *("-icount", "shift=0,sleep=off"),
-    *("-seed", "42"),
-    *("-rtc", "base=2026-01-01T00:00:00,clock=vm"),
-)
+# In MiB, of a guest and of QEMU's own: translated code, mostly.
+_MEMORY = 256
+_OVERHEAD = 256
 
 _EXACT_CLOCK = "counts executed instructions (QEMU icount, shift=0): 1 ns each"
 
 _POLL = 0.05
-_QUICK = 30.0
-_LEAST_ROOM = 1 << 20
-"""Bytes on the disk that a boot works on."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long a boot may take, in seconds of the host."""
-
-    silence: float = 180.0
-    """Without a word on console or channel."""
-    total: float = 1800.0
-
-    @classmethod
-    def for_calls(cls, calls: int, arch: Arch) -> Self:
-        """Allow for workloads that say nothing until so many calls are timed.
-
-        Twenty times as long as they take on an idle host: hosts are shared.
-        """
-        slack = 20 * calls / arch.calls_per_second
-        return cls(cls.silence + slack, cls.total + 10 * slack)
 
 
 class Tcg:
@@ -101,20 +74,37 @@ class Tcg:
         qemu_version(self._arch.qemu)
         self._plugin()
 
+    def clock(self, exact: bool) -> Clock:
+        """Say what it is: with exact counts, QEMU's count of instructions."""
+        if exact:
+            return Clock(_EXACT_CLOCK, "instructions", exact=True)
+        return Clock(self._arch.free_clock, self._arch.free_unit, exact=False)
+
+    def needs(self, exact: bool) -> Needs:
+        """Say what a kernel has to have: without a console it tells nothing."""
+        own = self._arch.exact_cmdline if exact else ""
+        cmdline = " ".join(filter(None, (self._arch.cmdline, own)))
+        return Needs(cmdline, self._arch.machine_config)
+
+    def boots_at_once(self, cpus: int, memory: int) -> int:
+        """Say how many boots fit: a guest's CPUs take turns on one of the host's."""
+        return host_capacity().boots(1, (memory or _MEMORY) + _OVERHEAD)
+
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError without QEMU."""
         details = {"command": shlex.join(self._command(request, Path()))}
         if request.exact:
             details["plugin"] = f"API level {api_level(self._arch.qemu)}"
+        clock = self.clock(request.exact)
         return MachineFacts(
             name=self.name,
             version=f"QEMU {qemu_version(self._arch.qemu)}",
             cpu_model=request.cpu or self._arch.cpu,
             cpus=request.cpus,
             cmdline=self._cmdline(request),
-            clock=_EXACT_CLOCK if request.exact else self._arch.free_clock,
-            unit="instructions" if request.exact else self._arch.free_unit,
-            exact=request.exact,
+            clock=clock.title,
+            unit=clock.unit,
+            exact=clock.exact,
             details=details,
         )
 
@@ -123,54 +113,50 @@ class Tcg:
         started = time.monotonic()
         command = self._command(request, work)
         if request.exact:
-            out = _escaped(work / "classes")
-            command += ["-plugin", f"file={_escaped(self._plugin())},out={out}"]
-        _Guest(command, work, self._limits, watcher).run()
-        console = _text(work / "console")
-        records = _records(_text(work / "records"), console)
+            out = escaped(work / "classes")
+            command += ["-plugin", f"file={escaped(self._plugin())},out={out}"]
+        try:
+            _Guest(command, work, self._limits, watcher).run()
+            console = text_of(work / "console")
+            records = _records(text_of(work / "records"), console)
+        except BootError as error:
+            if error.console.strip() or text_of(work / "records"):
+                raise
+            raise self._unheard(error) from error
         if request.exact:
-            records += _class_records(_text(work / "classes"), records)
+            records += _class_records(text_of(work / "classes"), records)
         return BootResult(records, console, time.monotonic() - started)
+
+    def _unheard(self, error: BootError) -> BootError:
+        config = ", ".join(self.needs(exact=False).config)
+        return BootError(f"{error.message}; to be heard it needs {config}")
 
     def _plugin(self) -> Path:
         level = api_level(self._arch.qemu)
         return build_plugin(self._arch, level, self._cache, self._progress)
 
     def _cmdline(self, request: BootRequest) -> str:
-        exact = self._arch.exact_cmdline if request.exact else ""
-        return " ".join(filter(None, (self._arch.cmdline, exact, request.cmdline)))
+        needed = self.needs(request.exact).cmdline
+        return " ".join(filter(None, (needed, request.cmdline)))
 
     def _command(self, request: BootRequest, work: Path) -> list[str]:
-        return [
-            self._arch.qemu,
-            *_BASE,
-            *self._arch.machine,
-            *(_EXACT if request.exact else ()),
-            *("-cpu", request.cpu or self._arch.cpu),
-            *("-smp", str(request.cpus), "-m", request.memory or _MEMORY),
-            *("-kernel", str(request.image), "-initrd", str(request.initramfs)),
-            *("-append", self._cmdline(request)),
-            *("-serial", f"file:{work / 'console'}"),
-            *("-chardev", f"file,id=records,path={_escaped(work / 'records')}"),
-            *self._arch.channel_port,
-        ]
-
-
-@cache
-def qemu_version(qemu: str) -> str:
-    """Return the version of the program ``qemu``; raise InfraError without it."""
-    done = run([qemu, "--version"], Path("/"), _QUICK)
-    if done.status or not done.lines:
-        raise InfraError(
-            f"{qemu} does not run: {done.tail(1) or f'status {done.status}'}",
-            f"apt-get install --reinstall {PACKAGES.get(qemu, qemu)}",
+        launch = Launch(
+            arch=self._arch,
+            image=request.image,
+            initramfs=request.initramfs,
+            cmdline=self._cmdline(request),
+            cpu=request.cpu or self._arch.cpu,
+            cpus=request.cpus,
+            memory=f"{request.memory or _MEMORY}M",
+            exact=request.exact,
         )
-    return done.lines[0].removeprefix("QEMU emulator version ")
+        channels = (*console_words(work), *records_words(self._arch, work))
+        return [*launch.words(), *channels]
 
 
 @dataclass
 class _Guest:
-    """A running QEMU, watched until it ends."""
+    """A guest at its job, watched until it ends."""
 
     command: list[str]
     work: Path
@@ -179,35 +165,22 @@ class _Guest:
 
     def run(self) -> None:
         """Wait for QEMU's end; raise if it was not of the guest's own will."""
-        need_tool("setpriv")
-        with (self.work / "qemu").open("wb") as messages:
-            process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", *self.command],
-                stdin=subprocess.DEVNULL,
-                stdout=messages,
-                stderr=messages,
-                # Ctrl-C is ours to handle.
-                start_new_session=True,
-            )
-            try:
-                self._watch(process)
-            finally:
-                process.kill()
-                process.wait()
-        self._judge(process.returncode)
+        with Process(self.command, self.work) as qemu:
+            self._watch(qemu)
+        qemu.check_end()
 
-    def _watch(self, process: "subprocess.Popen[bytes]") -> None:
+    def _watch(self, qemu: Process) -> None:
         begin = heard = time.monotonic()
         size = -1
-        while process.poll() is None:
+        ended = _Ended(self.work / "records")
+        while qemu.running:
             if self.watcher.stop.wait(_POLL):
                 raise StoppedError
-            self._check_room()
+            qemu.check_room()
             now = time.monotonic()
             if (written := self._written()) != size:
                 size, heard = written, now
-                records = _text(self.work / "records")
-                self.watcher.on_program(records.count('"type":"exit"'))
+                self.watcher.on_program(ended.count())
             if now - heard > self.limits.silence:
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
             if now - begin > self.limits.total:
@@ -218,56 +191,30 @@ class _Guest:
         return sum(path.stat().st_size for path in files if path.exists())
 
     def _hung(self, how: str) -> None:
-        console = _text(self.work / "console")
+        console = text_of(self.work / "console")
         raise BootError(
             f"the kernel hung: it {how}; last on its console: {_last(console)}",
             console=console,
         )
 
-    def _check_room(self) -> None:
-        """Raise before QEMU drops records, without a word, on a full disk."""
-        if shutil.disk_usage(self.work).free < _LEAST_ROOM:
-            raise InfraError(
-                f"the disk of {self.work.parent} is full", SCRATCH_FULL_HINT
-            )
 
-    def _judge(self, status: int) -> None:
-        self._check_room()
-        said = _text(self.work / "qemu").strip().splitlines() or ["nothing"]
-        if status < 0:
-            name = signal.Signals(-status).name
-            raise InfraError(f"QEMU was killed by {name}", _KILLED_HINTS.get(name, ""))
-        # It takes a polite signal for a wish and ends with status 0.
-        if found := re.search(r"terminating on signal .*", said[-1]):
-            raise InfraError(f"QEMU was told to end: {found[0]}")
-        if status:
-            raise InfraError(
-                f"QEMU failed with status {status}: {said[-1]}", _qemu_hint(said[-1])
-            )
+class _Ended:
+    """Counts the programs of a job that have ended, by their records."""
 
+    def __init__(self, records: Path) -> None:
+        self._records = records
+        self._read = 0
+        self._count = 0
 
-_KILLED_HINTS = {
-    "SIGKILL": "was it the kernel's out-of-memory killer? dmesg tells",
-    "SIGXFSZ": "it may not write files as large as it has to: see ulimit -f",
-}
-
-
-def _qemu_hint(message: str) -> str:
-    if "PVH" in message:
-        return "this vmlinux has no PVH entry (CONFIG_PVH): give its bzImage"
-    return ""
-
-
-def _escaped(path: Path) -> str:
-    """Write a path so that QEMU finds its end in a list of options."""
-    return str(path).replace(",", ",,")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
+    def count(self) -> int:
+        """Read the lines that have come since the last time; count all so far."""
+        if self._records.exists():
+            with self._records.open("rb") as file:
+                file.seek(self._read)
+                lines, newline, _torn = file.read().rpartition(b"\n")
+            self._read += len(lines + newline)
+            self._count += lines.count(b'"type":"exit"')
+        return self._count
 
 
 def _last(console: str) -> str:

@@ -1,9 +1,9 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove`` or ``compare``. Its plan says what
-to build and what to boot, and has everything that the verdict depends on. So the plan
-can be printed, stored and sent elsewhere, and a stored run is judged by its own plan
-alone, even if the feature has changed since.
+A *run* is one call of ``temper price``, ``prove``, ``compare`` or ``stress``. Its plan
+says what has to be built, what has to be booted, and all that its verdict depends on.
+So the plan can be printed, stored and sent elsewhere, and a stored run is judged by its
+own plan alone, whatever has become of the feature since.
 
 Paths of files in the checkout are relative to it; all others are absolute.
 """
@@ -32,6 +32,7 @@ class Kind(StrEnum):
     PRICE = "price"
     PROVE = "prove"
     COMPARE = "compare"
+    STRESS = "stress"
 
 
 class Slot(Plain):
@@ -120,9 +121,11 @@ class Programs(Plain):
     title: str
     folder: str
     sources: dict[str, tuple[str, ...]]
-    """program -> its C files in ``folder``, which may include the headers there."""
+    """program -> its C files, relative to ``folder``; they may include its headers."""
     wanted: tuple[str, ...]
     """The programs that go into the initramfs."""
+    include: tuple[str, ...] = ()
+    """Other folders whose headers they may include."""
     key: str
     """Their key in the cache."""
 
@@ -146,6 +149,8 @@ class Work(Plain):
     cpus: int
     exact: bool
     """Whether the clock must count instructions."""
+    memory: int = 0
+    """Of a boot, in MiB; 0: the machine's own."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
@@ -157,6 +162,31 @@ class Work(Plain):
     def program_count(self) -> int:
         """How many programs the job runs."""
         return sum(line.startswith("run ") for line in self.job)
+
+
+class Growth(Plain):
+    """A counter that may be a little higher after the work than before."""
+
+    title: str
+    """What it counts, such as ``keyed pages``."""
+    before: str
+    after: str
+    """Names of the counters before and after the work."""
+    apart: str = ""
+    """A counter of growth for a known reason, which is subtracted."""
+    most: int
+
+
+class StressTerms(Plain):
+    """The criteria by which a boot under stress is judged."""
+
+    seconds: int
+    """How long the stress lasts, in the guest's time."""
+    used: tuple[str, ...]
+    """Counters that must be above 0, or the boot shows nothing about them."""
+    zero: tuple[str, ...] = ()
+    """Counters of failures."""
+    growth: tuple[Growth, ...] = ()
 
 
 class RunPlan(Plain):
@@ -173,7 +203,7 @@ class RunPlan(Plain):
     arch: str
     machine: str
     baseline: str
-    """The variant that prices are relative to."""
+    """The variant that prices are relative to; empty: there are no prices (stress)."""
     control: str = ""
     """The variant that must be vulnerable (prove)."""
     hardened: tuple[str, ...] = ()
@@ -196,6 +226,8 @@ class RunPlan(Plain):
     """The expensive register write that the feature states, if any (price)."""
     calls: int = 0
     """System calls to time in each boot (price, compare)."""
+    stress: StressTerms | None = None
+    """The criteria for its boots (stress)."""
     work: Work
     slots: tuple[Slot, ...]
     command: str

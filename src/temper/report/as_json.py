@@ -3,15 +3,19 @@
 import json
 
 from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.stress import StressReport
 
-SCHEMAS: dict[str, type[PriceReport | ProofReport]] = {
+Report = PriceReport | ProofReport | StressReport
+
+SCHEMAS: dict[str, type[Report]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
+    "stress.v1.json": StressReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 
 
-def to_json(report: PriceReport | ProofReport) -> str:
+def to_json(report: Report) -> str:
     """Return a report as indented JSON, with keys in the model's order."""
     return report.model_dump_json(by_alias=True, indent=2) + "\n"
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from temper.analysis.models import ProofEvidence, ProofReport
+from temper.extension import plots_of
+from temper.paths import FEATURES
 from temper.report import words
 from temper.report.attacks import attack_lines, clock_lines, unexpected_lines
 from temper.report.configuration import configuration
@@ -81,23 +83,22 @@ def _attack(report: ProofReport, proof: str) -> Iterable[Block]:
         if proof in found
     }
     measures = Fold("All measures of this attack", [_measures(evidence)])
-    yield PageOnly([Plots(list(_positions(evidence))), Folds([measures])])
+    yield PageOnly([Plots(list(_plots(report, evidence))), Folds([measures])])
 
 
-def _positions(evidence: Mapping[str, ProofEvidence]) -> Iterable[Plot]:
-    """Draw the positions that a proof saw on each variant, all to the same scale."""
-    drawn = {variant: found for variant, found in evidence.items() if found.bins}
-    reach = max((found.bins[-1][0] for found in drawn.values()), default=1) or 1
-    for index, (variant, found) in enumerate(drawn.items()):
-        draw = partial(_positions_svg, found, index, reach)
-        yield Plot(f"{variant}: {found.outcome}", draw)
-
-
-def _positions_svg(found: ProofEvidence, index: int, reach: int, name: str) -> str:
-    # Imported here: matplotlib takes a second to load, and only HTML needs it.
-    from temper.report.plots import positions_svg  # noqa: PLC0415
-
-    return positions_svg(name, found, index, reach)
+def _plots(
+    report: ProofReport, evidence: Mapping[str, ProofEvidence]
+) -> Iterable[Plot]:
+    """Draw what a proof found on each variant, with the feature's own plots."""
+    draw = plots_of(FEATURES / report.feature)
+    series = {
+        variant: found.series for variant, found in evidence.items() if found.series
+    }
+    if draw is None:
+        return
+    for variant in series:
+        caption = f"{variant}: {evidence[variant].outcome}"
+        yield Plot(caption, partial(draw, series, variant))
 
 
 def _measures(evidence: Mapping[str, ProofEvidence]) -> Table:

@@ -1,6 +1,5 @@
 """Boots the slots of a run, side by side, and stores each as it comes."""
 
-import os
 import re
 import signal
 import tempfile
@@ -55,9 +54,10 @@ class Campaign:
         self.store.finish(self.run)
 
     def _boot(self, slots: list[Slot], gauge: "_Gauge") -> None:
-        """As many boots at once as there are CPUs; give all up when one raises."""
+        """As many boots at once as the machine takes; give all up when one raises."""
         stop = threading.Event()
-        pool = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
+        work = self.plan.work
+        pool = ThreadPoolExecutor(self.machine.boots_at_once(work.cpus, work.memory))
         boots: dict[Future[StoredBoot], Slot] = {}
         try:
             for slot in slots:
@@ -110,8 +110,9 @@ class Campaign:
             cpu=planned.cpu,
             exact=self.plan.work.exact,
             cpus=self.plan.work.cpus,
+            memory=self.plan.work.memory,
         )
-        unit = self.machine.facts(request).unit
+        unit = self.machine.clock(request.exact).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
         job = [*head, *self.plan.work.job]
         pack(job, list(setup.files), work, setup.host_files)

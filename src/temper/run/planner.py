@@ -10,7 +10,9 @@ from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import file_digest, key_of
 from temper.errors import InputError
+from temper.extension import judge_named
 from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
+from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -23,10 +25,9 @@ from temper.record.plan import (
     VariantPlan,
     Work,
 )
-from temper.run.programs import proof_programs, target_programs
+from temper.run.programs import proof_programs, workload_programs
 from temper.run.toolchain import compiler_files
-from temper.run.workloads import TARGET, Workload, common_workloads, workloads
-from temper.stats.judges import judge_named
+from temper.run.workloads import Workload, common_workloads, workloads
 
 REPEATS = 2
 """Boots of each variant for a price; the second one shows that counts repeat."""
@@ -105,7 +106,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=part.baseline,
             variants=self._variants(part),
             variants_left_out=_left_out(feature.variants, part.variants),
@@ -116,7 +117,7 @@ class Planner:
             calls=calls,
             work=work,
             slots=_slots(part.variants, REPEATS),
-            command=self._command("price", part.name, *named, "--calls", calls),
+            command=self.command("price", part.name, *named, "--calls", calls),
             temper_version=__version__,
         )
 
@@ -152,7 +153,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=part.baseline,
             control=part.control,
             hardened=part.hardened,
@@ -165,7 +166,7 @@ class Planner:
             proofs_left_out=_left_out(here, part.proofs),
             work=self._work(_prove_job(part), PROOF_CPUS, part, exact=False),
             slots=_slots(part.all_variants, 1),
-            command=self._command(
+            command=self.command(
                 *("prove", part.name),
                 *_list("--variants", named if variants else ()),
                 *_list("--proofs", part.proofs if proofs else ()),
@@ -201,7 +202,7 @@ class Planner:
             title="two kernels",
             setting=self.setting,
             arch=self.arch.name,
-            machine="tcg",
+            machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
             variants={
                 name: self._file_variant(image, cmdline)
@@ -210,7 +211,7 @@ class Planner:
             calls=calls,
             work=self._work(job, PRICE_CPUS, None, sized, exact=True),
             slots=_slots(kernels, REPEATS),
-            command=self._command(
+            command=self.command(
                 *("compare", image_a.resolve(), image_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
                 *(word for name in names for word in ("--workload", name)),
@@ -223,7 +224,7 @@ class Planner:
         return find_source(self.source, series, self.cache)
 
     def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
-        """Refuse proofs that are not for the architecture, and unknown judges."""
+        """Refuse proofs that are not for the architecture or cannot be judged."""
         here = feature.proofs_on(self.arch.name)
         check_known("proof", proofs, feature.proofs)
         for name in proofs:
@@ -233,7 +234,7 @@ class Planner:
                     f"its proofs: {', '.join(here)}",
                 )
         for name in proofs or here:
-            judge_named(here[name].judge)
+            _check_judge(feature, name)
 
     def _variants(self, part: Feature, cmdline: str = "") -> dict[str, VariantPlan]:
         """Plan all variants; their boots also need the parameters ``cmdline``."""
@@ -277,7 +278,7 @@ class Planner:
         host_files = {
             path for source in compiled for path in compiler_files(self.arch, source)
         }
-        programs = [target_programs(self.arch, [each.program for each in sized])]
+        programs = workload_programs(self.arch, [each.program for each in sized])
         if part:
             programs.append(proof_programs(self.arch, part))
         return Work(
@@ -290,7 +291,8 @@ class Planner:
             host_files={str(path): file_digest(path) for path in sorted(host_files)},
         )
 
-    def _command(self, *words: object) -> str:
+    def command(self, *words: object) -> str:
+        """Return the command line that reproduces a run."""
         all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
         if self.setting:
             all_words += ["--setting", self.setting]
@@ -309,6 +311,18 @@ def _proof_plan(proof: Proof) -> ProofPlan:
     )
 
 
+def _check_judge(feature: Feature, name: str) -> None:
+    """Refuse a proof whose judge is unknown or does not take its params."""
+    proof = feature.proofs[name]
+    try:
+        judge_named(feature.folder, proof.judge, proof.params)
+    except InputError as error:
+        toml = feature.folder / "feature.toml"
+        raise InputError(
+            f"{toml}: proof '{name}': {error.message}", error.hint
+        ) from error
+
+
 def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:
     found = {name: variant.expected(name) for name in part.proofs}
     return {name: outcome for name, outcome in found.items() if outcome is not None}
@@ -321,18 +335,22 @@ def _expected_complaints(part: Feature) -> tuple[str, ...]:
 
 
 def _proof_modules(part: Feature | None) -> list[Module]:
-    return [_module(source) for source in _module_sources(part)] if part else []
+    return [module_plan(source) for source in _module_sources(part)] if part else []
 
 
 def _workload_modules(sized: Iterable[Workload]) -> list[Module]:
-    needed = {each.module: each.kernel_files for each in sized if each.module}
+    needed = {
+        each.folder / "module" / each.module: each.kernel_files
+        for each in sized
+        if each.module
+    }
     return [
-        _module(TARGET / "module" / name, kernel_files)
-        for name, kernel_files in needed.items()
+        module_plan(source, kernel_files) for source, kernel_files in needed.items()
     ]
 
 
-def _module(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
+def module_plan(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
+    """Plan a module whose C file is ``source``."""
     files = {path.name: file_digest(path) for path in module_files(source)}
     return Module(
         source=portable(source), kernel_files=kernel_files, digest=key_of(files)
@@ -345,8 +363,7 @@ def _module_sources(feature: Feature) -> list[Path]:
 
 
 def _compiled(sized: Iterable[Workload]) -> list[Path]:
-    names = dict.fromkeys(filter(None, (workload.compiles for workload in sized)))
-    return [TARGET / name for name in names]
+    return list(dict.fromkeys(w.folder / w.compiles for w in sized if w.compiles))
 
 
 def _slots(variants: Iterable[str], repeats: int) -> tuple[Slot, ...]:

@@ -1,6 +1,7 @@
 """The programs that run on a target, and how to build them."""
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from temper.arch import Arch
@@ -13,16 +14,30 @@ from temper.paths import absolute, portable
 from temper.process import run
 from temper.progress import Progress
 from temper.record.plan import Programs
-from temper.run.workloads import TARGET, workload_table
+from temper.run.workloads import TARGET, programs_by_folder
 
 _FLAGS = ("-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror")
 _TIMEOUT = 120.0
 
 
-def target_programs(arch: Arch, wanted: Iterable[str] = ()) -> Programs:
-    """Plan init and all workload programs; only init and ``wanted`` are packed."""
+def workload_programs(arch: Arch, wanted: Collection[str]) -> list[Programs]:
+    """Plan init and the ``wanted`` workload programs, in whichever folder they are."""
+    planned = [target_programs(arch, wanted)]
+    for folder, names in programs_by_folder().items():
+        packed = [name for name in names if name in wanted]
+        if packed and folder != TARGET:
+            sample = _from(folder, TARGET / "sample.c")
+            sources = {name: (f"{name}.c", sample) for name in names}
+            title = f"workloads of {folder.parent.name}"
+            planned.append(programs(arch, folder, sources, title, packed, [TARGET]))
+    return planned
+
+
+def target_programs(arch: Arch, wanted: Collection[str] = ()) -> Programs:
+    """Plan init and the workloads of target/; only init and ``wanted`` are packed."""
+    names = programs_by_folder()[TARGET]
     sources: dict[str, tuple[str, ...]] = {"init": ("init.c",)}
-    sources |= {name: (f"{name}.c", "sample.c") for name in workload_table()}
+    sources |= {name: (f"{name}.c", "sample.c") for name in names}
     packed = {"init", *wanted}
     return programs(
         arch, TARGET, sources, "workloads", [name for name in sources if name in packed]
@@ -32,9 +47,8 @@ def target_programs(arch: Arch, wanted: Iterable[str] = ()) -> Programs:
 def proof_programs(arch: Arch, feature: Feature) -> Programs:
     """Plan the programs of a feature's proofs, definitions and in-force check."""
     sources = {p.program: (f"{p.program}.c",) for p in feature.target_programs}
-    return programs(
-        arch, feature.folder / "proof", sources, f"proofs of {feature.name}"
-    )
+    folder, title = feature.folder / "proof", f"proofs of {feature.name}"
+    return programs(arch, folder, sources, title, include=[TARGET])
 
 
 def programs(
@@ -43,16 +57,18 @@ def programs(
     sources: Mapping[str, tuple[str, ...]],
     title: str,
     wanted: Iterable[str] | None = None,
+    include: Sequence[Path] = (),
 ) -> Programs:
     """Plan programs in ``folder``; ``wanted``: those to pack, by default all.
 
-    ``sources``: program -> its C files. Raises InfraError if there is no compiler.
+    ``sources``: program -> its C files, relative to ``folder``. ``include``: other
+    folders whose headers they may include. Raises InfraError if there is no compiler.
     """
     inputs = {
         "names": sources,
         "files": {
-            str(path.relative_to(folder)): path.read_text(encoding="utf-8")
-            for path in sorted(folder.rglob("*.[ch]"))
+            name: (folder / name).read_text(encoding="utf-8")
+            for name in _files(folder, sources, include)
         },
         "compiler": compiler_version(arch),
         "flags": _FLAGS,
@@ -62,6 +78,7 @@ def programs(
         folder=portable(folder),
         sources=dict(sources),
         wanted=tuple(sources if wanted is None else wanted),
+        include=tuple(map(portable, include)),
         key=key_of(inputs),
     )
 
@@ -75,8 +92,10 @@ def build_programs(
     """
 
     def make(result: Path, _work: Path) -> EntryFacts:
+        folder = absolute(planned.folder)
+        include = [_from(folder, absolute(each)) for each in planned.include]
         for name, sources in planned.sources.items():
-            _compile(arch, absolute(planned.folder), sources, result / name)
+            _compile(arch, folder, [".", *include], sources, result / name)
         return {"arch": arch.name, "programs": list(planned.sources)}
 
     title = f"programs: {planned.title} for {arch.name}"
@@ -84,8 +103,30 @@ def build_programs(
     return [entry.folder / name for name in planned.wanted]
 
 
-def _compile(arch: Arch, folder: Path, sources: Iterable[str], output: Path) -> None:
-    command = [arch.compiler, *_FLAGS, "-I.", *sources, "-o", str(output)]
+def _files(
+    folder: Path, sources: Mapping[str, tuple[str, ...]], include: Iterable[Path]
+) -> set[str]:
+    """Return all files that the compiler may read, relative to ``folder``."""
+    named = (folder / file for files in sources.values() for file in files)
+    found = [path for path in named if path.is_file()]
+    found += [path for each in include for path in each.rglob("*.h")]
+    return {_from(folder, path) for path in (*folder.rglob("*.[ch]"), *found)}
+
+
+def _from(folder: Path, path: Path) -> str:
+    """Name a file so that compiling in ``folder`` is the same in any checkout."""
+    return os.path.relpath(path, folder)
+
+
+def _compile(
+    arch: Arch,
+    folder: Path,
+    include: Iterable[str],
+    sources: Iterable[str],
+    output: Path,
+) -> None:
+    folders = [f"-I{each}" for each in include]
+    command = [arch.compiler, *_FLAGS, *folders, *sources, "-o", str(output)]
     done = run(command, folder, _TIMEOUT)
     if done.status:
         hint = f"apt-get install {arch.libc}" if "-lc" in done.tail(15) else ""

@@ -2,14 +2,14 @@
 
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 from temper.errors import InputError
-from temper.paths import REPOSITORY
+from temper.paths import FEATURES, REPOSITORY
 
 TARGET = REPOSITORY / "target"
-"""The C sources of the workloads and of init."""
+"""The C sources of init, of the workloads, and of code that proofs share with them."""
 
 _LEAST = 100
 
@@ -21,12 +21,14 @@ class Workload:
     name: str
     samples: int
     warmup: int
+    folder: Path
+    """The folder of its C file."""
     module: str = ""
-    """C file in target/module/ of the module that it loads; empty: none."""
+    """C file in module/, in that folder, of the module that it loads; empty: none."""
     kernel_files: tuple[str, ...] = ()
     """Files of the kernel's own source that the module includes."""
     compiles: str = ""
-    """C file in target/ that it compiles; empty: none."""
+    """C file in that folder that it compiles; empty: none."""
 
     @property
     def program(self) -> str:
@@ -65,6 +67,7 @@ def _sized(name: str, fields: dict[str, Any], calls: int) -> Workload:
         name=name,
         samples=samples,
         warmup=max(1, samples // 10),
+        folder=fields["folder"],
         module=fields.get("module", ""),
         kernel_files=tuple(fields.get("kernel_files", ())),
         compiles=fields.get("compiles", ""),
@@ -90,7 +93,32 @@ def _names(table: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     )
 
 
-@cache
+def programs_by_folder() -> dict[Path, list[str]]:
+    """Return folder -> the workload programs whose C files are in it."""
+    found: dict[Path, list[str]] = {}
+    for program, fields in workload_table().items():
+        found.setdefault(fields["folder"], []).append(program)
+    return found
+
+
 def workload_table() -> dict[str, dict[str, Any]]:
-    """Return program -> what target/workloads.toml says about it."""
-    return tomllib.loads((TARGET / "workloads.toml").read_text(encoding="utf-8"))
+    """Return program -> its ``folder`` and what workloads.toml there says about it.
+
+    Workloads for only one feature are in that feature's folder. Raises InputError for
+    a program in two tables, since the target has one folder for all.
+    """
+    table: dict[str, dict[str, Any]] = {}
+    for path in _tables():
+        for program, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if program in table:
+                raise InputError(
+                    f"{path}: '{program}' is in {table[program]['folder']}, too",
+                    "give it another name",
+                )
+            table[program] = {**fields, "folder": path.parent}
+    return table
+
+
+def _tables() -> list[Path]:
+    ours = FEATURES.glob("*/workloads/workloads.toml")
+    return [TARGET / "workloads.toml", *sorted(ours)]

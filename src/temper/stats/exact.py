@@ -5,10 +5,9 @@ known, so the arithmetic is exact too (``Fraction``), and equal means equal.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -89,13 +88,3 @@ class Exact:
         if delta == 0:
             return Mark.EQUAL
         return Mark.REGRESSION if delta > 0 else Mark.IMPROVEMENT
-
-
-def successive_pairs(values: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Count what follows what: sorted [value, next value, times].
-
-    The picture of it shows what a predictor could use: independent values fill
-    the square evenly, anything else is a pattern.
-    """
-    pairs = Counter(pairwise(values))
-    return sorted((now, then, times) for (now, then), times in pairs.items())

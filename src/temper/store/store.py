@@ -1,7 +1,7 @@
 """The results of all runs."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -223,9 +223,10 @@ class Store:
             rows = conn.execute(select(runs, done).order_by(runs.c.id.desc()))
             return [_summary(row) for row in rows.mappings()]
 
-    def latest(self) -> int | None:
-        """Return the number of the newest finished run; None if there is none."""
-        newest = select(func.max(runs.c.id)).where(runs.c.finished.is_not(None))
+    def latest(self, kinds: Collection[Kind]) -> int | None:
+        """Return the newest finished run of one of ``kinds``; None if there is none."""
+        done = runs.c.finished.is_not(None) & runs.c.kind.in_(list(kinds))
+        newest = select(func.max(runs.c.id)).where(done)
         with self._transaction() as conn:
             number: int | None = conn.scalar(newest)
         return number

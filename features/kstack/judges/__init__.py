@@ -1,0 +1,10 @@
+"""kstack's judges: what stack positions tell an attacker."""
+
+from .clock import clock
+from .early import early
+from .leak import leak
+from .linear import linear
+from .prediction import prediction
+from .storm import storm
+
+__all__ = ["clock", "early", "leak", "linear", "prediction", "storm"]

@@ -1,0 +1,55 @@
+"""Measures that several judges take, and how they are put into words."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from temper.stats.judging import Ints
+
+
+def luck(hits: int, tries: int, chance: float) -> float:
+    """Return the chance of so many hits or more by luck: exact binomial."""
+    # Of scipy, special alone: stats takes seconds to load.
+    return float(special.bdtrc(hits - 1, tries, chance)) if hits > 0 else 1.0
+
+
+def uniform_p(counts: Ints, shares: NDArray[np.float64]) -> float:
+    """Return the p-value of Pearson's chi-square test of fit."""
+    if len(counts) < 2:
+        return 0.0
+    return float(special.chdtrc(len(counts) - 1, _chi_square(counts, shares)))
+
+
+def unevenness(counts: Ints, shares: NDArray[np.float64]) -> float:
+    """Return by how much a position's frequency is off, as a share of it.
+
+    Root mean square over the positions, without what chance adds (chi-square less
+    its degrees of freedom). 0 if all are as frequent as claimed; 0.25 if half of
+    them come 25 % too often and half too rarely; 0.126 if one of 64 never comes.
+    """
+    excess = _chi_square(counts, shares) - (len(counts) - 1)
+    return float(np.sqrt(max(0.0, excess / counts.sum())))
+
+
+def uneven_margin(margin: float) -> float:
+    """Return the unevenness that serves an attacker.
+
+    Half of what a predictor must be better by: it serves without looking at any
+    call, and one position of 64 that never comes is no sound kernel.
+    """
+    return (margin - 1) / 2
+
+
+def _chi_square(counts: Ints, shares: NDArray[np.float64]) -> float:
+    expected = shares * counts.sum()
+    return float(np.sum((counts - expected) ** 2 / expected))
+
+
+def p_text(value: float) -> str:
+    """Say a p-value."""
+    return f"p = {value:.1g}" if value > 1e-99 else "p < 1e-99"
+
+
+def percent(share: float) -> str:
+    """Say a share."""
+    return f"{100 * share:.2f} %"

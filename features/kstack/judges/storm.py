@@ -1,0 +1,176 @@
+"""Judge of the proof that nothing that happens to a task spoils its positions."""
+
+import numpy as np
+
+from temper.stats.judging import (
+    Arrays,
+    Finding,
+    Ints,
+    Verdict,
+    concluded,
+    sentences,
+    unsupported,
+)
+
+from .claim import Claim
+from .measures import (
+    luck,
+    p_text,
+    percent,
+    uneven_margin,
+    unevenness,
+    uniform_p,
+)
+from .runs import repeated, run_length
+
+STORMS = ("migration", "hotplug", "interrupts")
+_SHIFTS = range(-2, 3)
+"""A child may be so many calls ahead of its parent, or behind."""
+
+
+def storm(
+    samples: Arrays, definitions: Arrays, *, level: float, margin: float
+) -> Verdict:
+    """Judge positions drawn while tasks migrate, CPUs go, interrupts come, tasks fork.
+
+    For each storm of STORMS, ``<storm>_position`` are positions and ``<storm>_group``
+    says which task or CPU drew each. ``fork_parent`` and ``fork_child`` are, for each
+    fork, p positions of the parent after it and the first p of the child;
+    ``definitions["fork_shape"]`` is [p].
+
+    VULNERABLE if positions of a storm are less even than claimed, by half of
+    ``margin`` - 1 (see ``unevenness``) and significantly; if a sequence comes twice,
+    in two groups or again in one; or if a child's positions are its parent's, or the
+    last child's, ``margin`` times as often as by chance. ``level`` is the chance of a
+    false alarm over all. UNSUPPORTED if a storm did not take place.
+    """
+    claim = Claim.of(definitions["displacement"])
+    wanted = [f"{name}_position" for name in STORMS] + ["fork_parent", "fork_child"]
+    for name in wanted:
+        if len(samples.get(name, ())) < claim.least_calls:
+            return unsupported(f"{name}: too few calls to judge, or none")
+    figures: dict[str, float] = {}
+    findings, twice = [], []
+    for name in STORMS:
+        numbers, foreign = claim.numbers(samples[f"{name}_position"])
+        findings.append(_evenness(name, numbers, claim, margin, figures))
+        twice += _sequences(
+            name, numbers, samples[f"{name}_group"], claim, level, figures
+        )
+        if foreign:
+            twice.append(
+                f"{name}: {foreign} positions are none that the kernel's definition "
+                "allows"
+            )
+    findings += _forks(
+        samples, int(definitions["fork_shape"][0]), claim, margin, figures
+    )
+    landed, small = sentences(findings, level / 2)
+    calls = sum(figures[f"{name}_calls"] for name in STORMS)
+    sound = (
+        f"{calls:.0f} calls in storms of {', '.join(STORMS)}: as even as claimed, no "
+        f"sequence twice; {figures['forks']:.0f} forks: no child repeats its parent "
+        "or the last child"
+    )
+    return concluded([*twice, *landed], small, sound, figures)
+
+
+def _evenness(
+    name: str, numbers: Ints, claim: Claim, margin: float, figures: dict[str, float]
+) -> Finding:
+    counts = np.bincount(numbers, minlength=claim.bins)
+    p, off = uniform_p(counts, claim.shares), unevenness(counts, claim.shares)
+    figures[f"{name}_calls"] = float(len(numbers))
+    figures[f"{name}_uniform_p"] = p
+    figures[f"{name}_unevenness"] = off
+    return Finding(
+        f"{name}: positions are not as frequent as claimed: off by {percent(off)}, "
+        f"chi-square {p_text(p)}",
+        p,
+        off,
+        uneven_margin(margin),
+    )
+
+
+def _sequences(
+    name: str,
+    numbers: Ints,
+    groups: Ints,
+    claim: Claim,
+    level: float,
+    figures: dict[str, float],
+) -> list[str]:
+    """Say whether a run of positions comes twice: luck is out of the question."""
+    length = run_length(len(numbers), claim.chance, level / 2 / len(STORMS))
+    drawn = [numbers[groups == group] for group in np.unique(groups)]
+    pairs = repeated(drawn, length)
+    figures[f"{name}_groups"] = float(len(drawn))
+    figures[f"{name}_shared"] = float(sum(one != other for one, other in pairs))
+    figures[f"{name}_repeating"] = float(sum(one == other for one, other in pairs))
+    said = []
+    if figures[f"{name}_shared"]:
+        said.append(
+            f"{name}: {figures[f'{name}_shared']:.0f} pairs of {len(drawn)} tasks or "
+            f"CPUs share a sequence of {length} positions"
+        )
+    if figures[f"{name}_repeating"]:
+        said.append(
+            f"{name}: {figures[f'{name}_repeating']:.0f} of {len(drawn)} tasks or CPUs "
+            f"repeat a sequence of {length} positions"
+        )
+    return said
+
+
+def _forks(
+    samples: Arrays, p: int, claim: Claim, margin: float, figures: dict[str, float]
+) -> list[Finding]:
+    """Compare each child with its parent and with the child before it."""
+    forks = min(len(samples["fork_parent"]), len(samples["fork_child"])) // p
+    parent = claim.numbers(samples["fork_parent"][: forks * p])[0].reshape(forks, p)
+    child = claim.numbers(samples["fork_child"][: forks * p])[0].reshape(forks, p)
+    figures["forks"] = float(forks)
+    tests = {
+        f"parent_{shift:+d}" if shift else "parent": _overlap(parent, child, shift)
+        for shift in _SHIFTS
+    }
+    tests["parent_first"] = (parent[:, 0], child[:, 0])
+    tests["sibling"] = (child[:-1], child[1:])
+    tests["sibling_first"] = (child[:-1, 0], child[1:, 0])
+    return [
+        _sameness(name, one, other, claim, margin, figures)
+        for name, (one, other) in tests.items()
+    ]
+
+
+def _overlap(parent: Ints, child: Ints, shift: int) -> tuple[Ints, Ints]:
+    """Put call i of the child beside call i + ``shift`` of the parent."""
+    width = parent.shape[1] - abs(shift)
+    ahead, behind = max(0, shift), max(0, -shift)
+    return parent[:, ahead : ahead + width], child[:, behind : behind + width]
+
+
+def _sameness(
+    name: str,
+    one: Ints,
+    other: Ints,
+    claim: Claim,
+    margin: float,
+    figures: dict[str, float],
+) -> Finding:
+    hits, tries = int(np.count_nonzero(one == other)), one.size
+    rate = hits / tries if tries else 0.0
+    p = luck(hits, tries, claim.chance)
+    figures[f"fork_{name}_rate"] = rate
+    figures[f"fork_{name}_p"] = p
+    whose, _, which = name.partition("_")
+    what = "the last child's" if whose == "sibling" else "its parent's"
+    if which not in ("", "first"):
+        what += f", shifted by {which},"
+    which = "first position is" if which == "first" else "positions are"
+    return Finding(
+        f"fork: a child's {which} {what} in {percent(rate)} of calls "
+        f"(chance: {percent(claim.chance)})",
+        p,
+        rate / claim.chance,
+        margin,
+    )

@@ -1,0 +1,125 @@
+"""The results of a stress run."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from temper.analysis.console import boot_complaints
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.plan import Growth, RunPlan, StressTerms
+from temper.record.wire import Samples, parse_record
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class StressBoot(_Report):
+    """One boot under stress."""
+
+    variant: str
+    title: str
+    cpu_model: str
+    cmdline: str
+    kernel_key: str
+    kernel_release: str
+    wall_seconds: float
+    wrong: list[str]
+    """Why it ended early, complaints on the console, failures that were counted."""
+    never_done: list[str]
+    """Counters that stayed 0, so the boot shows nothing about these operations."""
+    counters: dict[str, int]
+    """Name -> the last value that the program sent."""
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing went wrong and no operation was left out."""
+        return not (self.wrong or self.never_done)
+
+
+class StressReport(_Report):
+    """What ``temper stress`` prints."""
+
+    schema_version: Literal[1] = 1
+    kind: Literal["stress"] = "stress"
+    run: int
+    feature: str
+    title: str
+    arch: str
+    machine: str
+    seconds: int
+    """How long the stress lasted in each boot, in the guest's time."""
+    started: datetime
+    clean: bool
+    """True: all boots ran, nothing went wrong and no operation was left out."""
+    missing: list[str]
+    """Variants that have not booted yet."""
+    boots: list[StressBoot]
+    command: str
+    temper_version: str
+
+
+def stress_report(run: StoredRun) -> StressReport:
+    """Judge a run by the terms of its plan."""
+    plan = run.plan
+    terms = plan.stress
+    assert terms is not None
+    boots = [_boot(plan, terms, boot) for boot in run.boots]
+    booted = {boot.variant for boot in boots}
+    missing = [name for name in plan.variants if name not in booted]
+    return StressReport(
+        run=run.id,
+        feature=plan.feature,
+        title=plan.title,
+        arch=plan.arch,
+        machine=plan.machine,
+        seconds=terms.seconds,
+        started=run.started,
+        clean=not missing and all(boot.clean for boot in boots),
+        missing=missing,
+        boots=boots,
+        command=plan.command,
+        temper_version=plan.temper_version,
+    )
+
+
+def _boot(plan: RunPlan, terms: StressTerms, boot: StoredBoot) -> StressBoot:
+    facts = boot.facts
+    counters = _counters(boot)
+    ended = [facts.error] if facts.error else []
+    # If a boot ended early, its error already says why there are no counters.
+    used = terms.used if counters or not ended else ()
+    return StressBoot(
+        variant=facts.variant,
+        title=plan.variants[facts.variant].title,
+        cpu_model=facts.machine.cpu_model,
+        cmdline=facts.machine.cmdline,
+        kernel_key=facts.kernel.key,
+        kernel_release=facts.release,
+        wall_seconds=facts.wall_seconds,
+        wrong=[*ended, *boot_complaints(plan, boot), *_failures(terms, counters)],
+        never_done=[name for name in used if not counters.get(name)],
+        counters=counters,
+    )
+
+
+def _counters(boot: StoredBoot) -> dict[str, int]:
+    records = map(parse_record, boot.records)
+    return {r.name: r.values[-1] for r in records if isinstance(r, Samples)}
+
+
+def _failures(terms: StressTerms, counters: Mapping[str, int]) -> list[str]:
+    failed = [
+        f"{name} is {counters[name]}" for name in terms.zero if counters.get(name)
+    ]
+    for growth in terms.growth:
+        if (more := _more(growth, counters)) > growth.most:
+            failed.append(f"{more} more {growth.title} are in use than before")
+    return failed
+
+
+def _more(growth: Growth, counters: Mapping[str, int]) -> int:
+    apart = counters.get(growth.apart, 0)
+    return counters.get(growth.after, 0) - counters.get(growth.before, 0) - apart

@@ -1,0 +1,101 @@
+"""Loads a feature's own Python code from its folder, by name.
+
+So everything about a feature is in one folder, and the lab does not name any of it.
+``temper.stats.judging`` says what a judge is.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, partial
+from inspect import Parameter, signature
+from pathlib import Path
+from types import ModuleType
+
+from temper.errors import InputError
+from temper.stats.judging import Judge, Series
+
+Draw = Callable[[Mapping[str, Series], str, str], str]
+"""Called as ``draw(found, variant, name)``; returns the SVG of one variant.
+
+``found`` has what a proof found on all variants, so that they can share a scale; all
+ids in the SVG must start with ``name``.
+"""
+
+_HELP = "docs/adding-a-feature.md says what judges and plots are"
+
+
+def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
+    """Return the judge ``name`` of the feature in ``folder``, which takes ``params``.
+
+    Raises InputError if the feature has no such judge, or if the judge does not take
+    one of the parameters or lacks one.
+    """
+    path = folder / "judges" / "__init__.py"
+    if not path.is_file():
+        raise InputError(f"unknown judge '{name}': {path} is missing", _HELP)
+    package = loaded(path)
+    known: Collection[str] = getattr(package, "__all__", ())
+    if name not in known:
+        raise InputError(
+            f"unknown judge '{name}'",
+            f"known in {path.parent}: {', '.join(known) or 'none'}",
+        )
+    judge: Judge = getattr(package, name)
+    _check_params(judge, name, params)
+    return judge
+
+
+def plots_of(folder: Path) -> Draw | None:
+    """Return the function that draws the series of a feature's judges, or None.
+
+    It raises InputError if the plots are unusable. It loads them only when it is
+    called, since loading takes a second.
+    """
+    path = folder / "plots.py"
+    return partial(_draw, path) if path.is_file() else None
+
+
+def _draw(path: Path, found: Mapping[str, Series], variant: str, name: str) -> str:
+    draw: Draw | None = getattr(loaded(path), "draw", None)
+    if draw is None:
+        raise InputError(f"{path} has no function 'draw'", _HELP)
+    return draw(found, variant, name)
+
+
+@cache
+def loaded(path: Path) -> ModuleType:
+    """Return the module of a file, or the package of an ``__init__.py``.
+
+    Modules of such a package import each other relatively, since it has no name of its
+    own: several features have one. Raises InputError if the import fails.
+    """
+    spec = importlib.util.spec_from_file_location(str(path), path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is not a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        # This is the feature's own code, so its author must fix any error in it.
+        raise InputError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}",
+            "fix it, or use a version of the feature in which it works",
+        ) from error
+    return module
+
+
+def _check_params(judge: Judge, name: str, given: Collection[str]) -> None:
+    taken = {
+        each.name: each.default is Parameter.empty
+        for each in signature(judge).parameters.values()
+        if each.kind is Parameter.KEYWORD_ONLY
+    }
+    hint = f"it takes: {', '.join(taken) or 'none'}"
+    for param in given:
+        if param not in taken:
+            raise InputError(f"judge '{name}' takes no parameter '{param}'", hint)
+    for param, needed in taken.items():
+        if needed and param not in given:
+            raise InputError(f"judge '{name}' lacks the parameter '{param}'", hint)

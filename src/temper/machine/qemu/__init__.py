@@ -1,0 +1,29 @@
+"""QEMU itself: how it is launched, watched, talked to, and what its end means.
+
+All of Temper that starts a QEMU starts it here.
+"""
+
+from temper.machine.qemu.launch import (
+    Launch,
+    console_words,
+    escaped,
+    monitor_words,
+    port_words,
+    qemu_version,
+    records_words,
+)
+from temper.machine.qemu.led import Led
+from temper.machine.qemu.process import Process, text_of
+
+__all__ = [
+    "Launch",
+    "Led",
+    "Process",
+    "console_words",
+    "escaped",
+    "monitor_words",
+    "port_words",
+    "qemu_version",
+    "records_words",
+    "text_of",
+]

@@ -1,0 +1,99 @@
+"""The command line that QEMU is launched with."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from temper.arch import Arch
+from temper.errors import InfraError
+from temper.process import PACKAGES, run
+
+_BASE = ("-nodefaults", "-no-user-config", "-display", "none")
+
+# CPUs in turn, in one thread: side by side in threads of their own, one ran into a
+# stale breakpoint of the kernel's, while another patched code, on a busy host.
+_EMULATED = ("-accel", "tcg,thread=single")
+
+# The only set of flags found to repeat to the instruction: docs/exact-counts.md
+# says what each one is for and what happens without it.
+_EXACT = (
+    *("-icount", "shift=0,sleep=off"),
+    *("-seed", "42"),
+    *("-rtc", "base=2026-01-01T00:00:00,clock=vm"),
+)
+
+_QUICK = 30.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Hardware and kernel of a guest, without what it talks to the host by."""
+
+    arch: Arch
+    image: Path
+    initramfs: Path
+    cmdline: str
+    """The whole of it."""
+    cpu: str
+    cpus: int
+    memory: str
+    """As ``-m`` takes it."""
+    exact: bool = False
+    """True: the clock counts instructions."""
+    restarts: bool = False
+    """True: it may reboot; False: that is its end."""
+
+    def words(self) -> list[str]:
+        """Return the command."""
+        return [
+            self.arch.qemu,
+            *_BASE,
+            *(() if self.restarts else ("-no-reboot",)),
+            *_EMULATED,
+            *self.arch.machine,
+            *(_EXACT if self.exact else ()),
+            *("-cpu", self.cpu),
+            *("-smp", str(self.cpus), "-m", self.memory),
+            *("-kernel", str(self.image), "-initrd", str(self.initramfs)),
+            *("-append", self.cmdline),
+        ]
+
+
+def console_words(work: Path) -> list[str]:
+    """Give a guest its console, which goes to a file in ``work``."""
+    return ["-serial", f"file:{work / 'console'}"]
+
+
+def records_words(arch: Arch, work: Path) -> list[str]:
+    """Give a guest the channel for its records, which go to a file in ``work``."""
+    records = f"file,id=records,path={escaped(work / 'records')}"
+    return ["-chardev", records, *arch.channel_port]
+
+
+def port_words(work: Path) -> list[str]:
+    """Give a guest a serial port that is a socket in ``work``."""
+    port = f"socket,id=port,path={escaped(work / 'port')},server=on,wait=off"
+    return ["-chardev", port, "-serial", "chardev:port"]
+
+
+def monitor_words(work: Path) -> list[str]:
+    """Give QEMU a monitor that is a socket in ``work``."""
+    monitor = f"socket,id=monitor,path={escaped(work / 'monitor')},server=on,wait=off"
+    return ["-chardev", monitor, "-mon", "chardev=monitor,mode=control"]
+
+
+def escaped(path: Path) -> str:
+    """Write a path so that QEMU finds its end in a list of options."""
+    return str(path).replace(",", ",,")
+
+
+@cache
+def qemu_version(qemu: str) -> str:
+    """Return the version of the program ``qemu``; raise InfraError without it."""
+    done = run([qemu, "--version"], Path("/"), _QUICK)
+    if done.status or not done.lines:
+        raise InfraError(
+            f"{qemu} does not run: {done.tail(1) or f'status {done.status}'}",
+            f"apt-get install --reinstall {PACKAGES.get(qemu, qemu)}",
+        )
+    return done.lines[0].removeprefix("QEMU emulator version ")

@@ -1,0 +1,118 @@
+"""A guest that is led from outside, by a serial port and by QEMU's monitor."""
+
+import re
+import select
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from temper.errors import BootError
+from temper.machine.qemu.monitor import Monitor
+from temper.machine.qemu.process import Process, text_of
+
+_POLL = 0.05
+
+
+class Led:
+    """A running guest; it ends with the ``with`` block.
+
+    Whatever it is asked for raises BootError if it does not come about within
+    ``patience`` seconds, InfraError if QEMU is to blame.
+    """
+
+    def __init__(self, command: Sequence[str], work: Path, patience: float) -> None:
+        """``command`` gives it console, port and monitor in ``work``, see launch."""
+        self.work = work
+        self._patience = patience
+        self._process = Process(command, work)
+        self._monitor = Monitor(patience)
+        self._port = socket.socket(socket.AF_UNIX)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.callback(self._monitor.close)
+            stack.enter_context(self._port)
+            # Last in, first out: nobody is talked to who is dead.
+            stack.enter_context(self._process)
+            self.wait_until(self._connect_port, "QEMU's serial port")
+            self.wait_until(self._connect_monitor, "QEMU's monitor")
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _value: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def console(self) -> str:
+        """What the kernel has said."""
+        return text_of(self.work / "console")
+
+    def ask(self, command: str, **arguments: object) -> Any:  # noqa: ANN401 (JSON)
+        """Give QEMU a command and return what it answers."""
+        return self._monitor.ask(command, **arguments)
+
+    def event(self, name: str) -> None:
+        """Wait for what QEMU says has happened, from here on or before."""
+        self.wait_until(
+            lambda: self._monitor.happened(name, _POLL), f"{name} from QEMU"
+        )
+
+    def said(self, what: str, times: int = 1) -> None:
+        """Wait until the kernel has said ``what``, a regular expression."""
+        self.wait_until(
+            lambda: len(re.findall(what, self.console)) >= times,
+            f"'{what}' on the console",
+        )
+
+    def ended(self) -> None:
+        """Wait for QEMU to end because the guest did."""
+        if not self._process.wait(self._patience):
+            raise self._failed("the machine stays on")
+        self._process.check_end()
+
+    def send(self, what: bytes) -> None:
+        """Send something to the guest's port."""
+        self._port.sendall(what)
+
+    def receive(self, most: int) -> bytes:
+        """Wait for something from the guest's port, ``most`` bytes at once."""
+        came, _, _ = select.select([self._port], [], [], self._patience)
+        what = self._port.recv(most) if came else b""
+        if not what:
+            raise self._failed("nothing comes from the guest's port")
+        return what
+
+    def wait_until(self, true: Callable[[], bool], what: str) -> None:
+        """Wait for anything; ``what`` is it in words."""
+        end = time.monotonic() + self._patience
+        while not true():
+            # It may have come about in QEMU's last moments.
+            if not self._process.running and not true():
+                self._process.check_end()
+                raise self._failed(f"the guest ended without {what}")
+            if time.monotonic() > end:
+                raise self._failed(f"no {what} in {self._patience:.0f} s")
+            time.sleep(_POLL)
+
+    def _failed(self, why: str) -> BootError:
+        return BootError(why, console=self.console)
+
+    def _connect_port(self) -> bool:
+        try:
+            self._port.connect(str(self.work / "port"))
+        except OSError:
+            return False
+        return True
+
+    def _connect_monitor(self) -> bool:
+        return self._monitor.connect(self.work / "monitor")

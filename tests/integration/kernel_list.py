@@ -1,0 +1,88 @@
+"""The kernels that may be built, by tests/kernels.toml, and which were asked for."""
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from temper.arch import arch_named
+from temper.catalog import feature_named
+from temper.kernel import Cache, KernelSpec, find_source
+from temper.paths import REPOSITORY
+
+LIST = REPOSITORY / "tests" / "kernels.toml"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An entry of the list."""
+
+    arch: str
+    features: tuple[str, ...]
+    """Whose series are in it, in that order."""
+    variant: str
+    why: str
+    first: int | None = None
+    """So many patches of the series; None: all."""
+    again: bool = False
+    """Built in another cache than the usual one."""
+    check_all: bool = False
+    """Only `make check-all` builds it."""
+
+    def __str__(self) -> str:
+        """Return what tells it from others."""
+        part = f", first {self.first} patches" if self.first else ""
+        again = ", again" if self.again else ""
+        return f"{self.arch} {'+'.join(self.features)} {self.variant}{part}{again}"
+
+    @property
+    def asked(self) -> "Asked":
+        features = [feature_named(name) for name in self.features]
+        variants = [(each, each.all_variants[self.variant]) for each in features]
+        patches = [path for each, variant in variants for path in each.patches(variant)]
+        cache = Cache()
+        spec = KernelSpec(
+            arch=arch_named(self.arch),
+            source=find_source(None, features[0].series, cache),
+            patches=tuple(patches[: self.first]),
+            options=tuple(
+                option
+                for each, variant in variants
+                for option in (*each.config, *variant.config)
+            ),
+        )
+        return Asked(spec.key(), self.again)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What tells one kernel from another here."""
+
+    key: str
+    again: bool
+
+
+@dataclass
+class Kernels:
+    """Lets kernels that are listed be built, and notes which of them were asked for."""
+
+    listed: dict[Asked, Listed] = field(default_factory=dict)
+    missing: dict[Asked, Listed] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read the list."""
+        entries: list[dict[str, Any]] = tomllib.loads(LIST.read_text())["kernel"]
+        for entry in entries:
+            each = Listed(**entry)
+            asked = each.asked
+            assert asked not in self.listed, f"{LIST} has it twice: {each}"
+            self.listed[asked] = each
+        self.missing = dict(self.listed)
+
+    def ask(self, key: str, title: str, root: Path) -> None:
+        """Note it; raise AssertionError if it is not on the list."""
+        asked = Asked(key, root != Cache().root)
+        assert asked in self.listed, (
+            f"{title} is a kernel that {LIST} does not have; does none of those do?"
+        )
+        self.missing.pop(asked, None)

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""In the place of QEMU: a monitor and a port, and a guest that repeats what it hears.
+
+The commands of its monitor: ``fine`` answers, ``wrong`` is refused, ``quit`` ends it
+well and ``die`` badly, ``tell`` has an event happen.
+"""
+
+import json
+import re
+import socket
+import sys
+import threading
+
+
+def listening(name: str) -> socket.socket:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(option(rf"socket,id={name},path=([^,]+)"))
+    server.listen()
+    return server
+
+
+def option(pattern: str) -> str:
+    found = re.search(pattern, "\n".join(sys.argv))
+    assert found
+    return found[1]
+
+
+def repeat(server: socket.socket) -> None:
+    talk, _ = server.accept()
+    while words := talk.recv(1 << 16):
+        talk.sendall(words.upper())
+
+
+def monitor(server: socket.socket) -> int:
+    talk, _ = server.accept()
+
+    def say(**fields: object) -> None:
+        talk.sendall(json.dumps(fields).encode() + b"\r\n")
+
+    say(QMP={"version": {}, "capabilities": []})
+    # One comes after the answer to the other, and no line ends between.
+    while line := talk.recv(1 << 16):
+        order = json.loads(line)
+        # The first one, which asks for no capabilities, has none.
+        reply = {"id": order["id"]} if "id" in order else {}
+        match order["execute"]:
+            case "wrong":
+                error = {"class": "GenericError", "desc": "no such thing"}
+                say(error=error, **reply)
+                continue
+            case "tell":
+                stamp = {"seconds": 0, "microseconds": 0}
+                say(event=order["arguments"]["name"], data={}, timestamp=stamp)
+            case "die":
+                print("qemu: it hurts", file=sys.stderr, flush=True)
+                return 1
+        say(**{"return": {"heard": order["execute"]}, **reply})
+        if order["execute"] == "quit":
+            return 0
+    return 0
+
+
+if __name__ == "__main__":
+    port, qmp = listening("port"), listening("monitor")
+    with open(option(r"file:(\S+)"), "w") as console:  # noqa: PTH123 (starts faster)
+        console.write("Linux version 6.12\n")
+    threading.Thread(target=repeat, args=[port], daemon=True).start()
+    sys.exit(monitor(qmp))

@@ -1,0 +1,54 @@
+"""The registry of machines: the one place where a kind is named."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from temper.arch import ARCHES, Arch
+from temper.errors import InputError
+from temper.kernel import Cache
+from temper.machine import DEFAULT_KIND, KINDS, kind_named
+from temper.paths import REPOSITORY
+from temper.progress import Quiet
+
+ALL_ARCHES = pytest.mark.parametrize("arch", ARCHES.values(), ids=list(ARCHES))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_makes_machines_that_bear_its_name(name: str, tmp_path: Path) -> None:
+    machine = kind_named(name)(ARCHES["x86_64"], Cache(tmp_path), Quiet())
+    assert machine.name == name
+    assert machine.boots_at_once(cpus=1, memory=0) >= 1
+
+
+def test_an_unknown_kind_is_told_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="unknown machine 'abacus'") as caught:
+        kind_named("abacus")
+    assert DEFAULT_KIND in caught.value.hint
+
+
+def test_no_kind_is_named_outside_its_module() -> None:
+    named = re.compile("|".join(f"[\"']{name}[\"']" for name in KINDS))
+    sources = REPOSITORY / "src" / "temper"
+    found = [p for p in sources.rglob("*.py") if named.search(p.read_text())]
+    assert found == [sources / "machine" / f"{name}.py" for name in KINDS]
+
+
+@ALL_ARCHES
+def test_our_kernels_have_what_every_kind_needs(arch: Arch, tmp_path: Path) -> None:
+    fragment = REPOSITORY / "kernel" / f"{arch.name}.config"
+    lines = set(fragment.read_text().splitlines())
+    for kind in KINDS.values():
+        machine = kind(arch, Cache(tmp_path), Quiet())
+        assert set(machine.needs(exact=True).config) <= lines
+
+
+@ALL_ARCHES
+def test_exact_counts_are_a_clock_of_their_own(arch: Arch, tmp_path: Path) -> None:
+    machine = kind_named(DEFAULT_KIND)(arch, Cache(tmp_path), Quiet())
+    exact, free = machine.clock(exact=True), machine.clock(exact=False)
+    assert (exact.exact, exact.unit) == (True, "instructions")
+    assert (free.exact, free.unit) == (False, arch.free_unit)
+    assert machine.needs(exact=True).cmdline == f"{arch.cmdline} {arch.exact_cmdline}"
+    assert machine.needs(exact=False).cmdline == arch.cmdline

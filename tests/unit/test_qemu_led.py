@@ -1,0 +1,124 @@
+"""A guest that is led from outside, with a script in the place of QEMU."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from temper.errors import BootError, InfraError
+from temper.machine.qemu import Led, console_words, monitor_words, port_words
+
+FAKE = Path(__file__).with_name("fake_qemu.py")
+
+
+def led(work: Path, *program: str, patience: float = 20) -> Led:
+    command = program or (sys.executable, str(FAKE))
+    words = (*console_words(work), *port_words(work), *monitor_words(work))
+    return Led([*command, *words], work, patience)
+
+
+@pytest.fixture
+def guest(tmp_path: Path) -> Iterator[Led]:
+    with led(tmp_path) as found:
+        yield found
+
+
+def impatient(tmp_path: Path) -> Led:
+    """Return one that is up before long, and waits no longer."""
+    return led(tmp_path, patience=5)
+
+
+def test_the_monitor_answers(guest: Led) -> None:
+    assert guest.ask("fine") == {"heard": "fine"}
+
+
+def test_a_command_that_is_refused_is_our_fault(guest: Led) -> None:
+    with pytest.raises(InfraError, match="QEMU refuses wrong: no such thing"):
+        guest.ask("wrong", id="x")
+
+
+def test_an_event_is_noticed_whenever_it_came(guest: Led) -> None:
+    for name in ("RESET", "SUSPEND", "RESET"):
+        guest.ask("tell", name=name)
+    guest.event("SUSPEND")
+    guest.event("RESET")
+    guest.event("RESET")
+
+
+def test_an_event_counts_once(tmp_path: Path) -> None:
+    with impatient(tmp_path) as guest:
+        guest.ask("tell", name="RESET")
+        guest.event("RESET")
+        with pytest.raises(BootError, match="no RESET from QEMU in 5 s"):
+            guest.event("RESET")
+
+
+def test_words_go_to_the_guest_and_come_back(guest: Led) -> None:
+    guest.send(b"hello")
+    assert guest.receive(1) + guest.receive(100) == b"HELLO"
+
+
+def test_a_guest_that_says_nothing_is_given_up(tmp_path: Path) -> None:
+    with impatient(tmp_path) as guest, pytest.raises(BootError) as caught:
+        guest.receive(1)
+    assert caught.value.message == "nothing comes from the guest's port"
+    assert caught.value.console == "Linux version 6.12\n"
+
+
+def test_what_the_kernel_says_is_waited_for(tmp_path: Path) -> None:
+    with impatient(tmp_path) as guest:
+        guest.said(r"version \d")
+        with pytest.raises(BootError, match="no 'panic' on the console in 5 s"):
+            guest.said("panic")
+
+
+def test_an_end_of_its_own_will_is_well(guest: Led) -> None:
+    guest.ask("quit")
+    guest.ended()
+
+
+def test_a_machine_that_stays_on_is_the_kernels_fault(tmp_path: Path) -> None:
+    with impatient(tmp_path) as guest, pytest.raises(BootError, match="stays on"):
+        guest.ended()
+
+
+def test_a_guest_that_ends_too_early_is_told(guest: Led) -> None:
+    guest.ask("quit")
+    with pytest.raises(BootError, match="the guest ended without RESET from QEMU"):
+        guest.event("RESET")
+
+
+def test_a_qemu_that_fails_is_not_the_kernels_fault(guest: Led) -> None:
+    with pytest.raises(InfraError, match="QEMU gives no answer to die"):
+        guest.ask("die")
+    with pytest.raises(InfraError, match="QEMU failed with status 1: qemu: it hurts"):
+        guest.event("RESET")
+
+
+def test_a_qemu_that_does_not_come_up_is_told(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InfraError, match="QEMU failed with status 3"),
+        led(tmp_path, "sh", "-c", "exit 3"),
+    ):
+        pass
+
+
+def test_it_is_gone_with_the_block(tmp_path: Path) -> None:
+    with led(tmp_path) as guest:
+        process = guest._process._process
+    assert process.returncode is not None
+
+
+def test_a_guest_can_be_led_from_any_thread(tmp_path: Path) -> None:
+    answers: list[object] = []
+
+    def lead() -> None:
+        with led(tmp_path) as guest:
+            answers.append(guest.ask("fine"))
+
+    thread = threading.Thread(target=lead)
+    thread.start()
+    thread.join()
+    assert answers == [{"heard": "fine"}]
