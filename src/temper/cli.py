@@ -621,7 +621,7 @@ def _write(file: str, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{file} is not writable: {error.strerror}") from error
+        raise InputError(f"cannot write {file}: {error.strerror}") from error
     Console(stderr=True, highlight=False).print(f"wrote {Path(file).resolve()}")
 
 

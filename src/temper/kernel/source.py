@@ -159,7 +159,7 @@ def _unpacker(path: Path) -> str:
         unpacker = _UNPACKERS[path.suffix]
     except KeyError:
         known = ", ".join(f".tar{suffix}" for suffix in _UNPACKERS)
-        raise InputError(f"{path} is neither {known} nor a folder") from None
+        raise InputError(f"{path} is neither a folder nor one of {known}") from None
     need_tool("tar")
     need_tool(unpacker.split()[0])
     return unpacker

@@ -94,7 +94,7 @@ def _commit_base(pristine: Path, folder: Path, source: Source) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     done = run(["cp", "-a", f"{pristine}/.", folder], pristine, _TIMEOUT)
     if done.status:
-        raise InputError(f"{folder} is not writable: {done.tail(1)}")
+        raise InputError(f"cannot write {folder}: {done.tail(1)}")
     _git(folder, "init", "--quiet")
     # --force, since the source may contain files that its .gitignore names.
     _git(folder, "add", "--all", "--force")

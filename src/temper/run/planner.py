@@ -421,7 +421,7 @@ def _check_kernel(arch: Arch, image: Path) -> None:
         with image.open("rb") as file:
             head = file.read(4096)
     except OSError as error:
-        raise InputError(f"{image} is not readable: {error.strerror}") from error
+        raise InputError(f"cannot read {image}: {error.strerror}") from error
     if not any(head.startswith(word, offset) for offset, word in arch.magic):
         raise InputError(
             f"{image} is not a kernel for {arch.name}", f"use {arch.images}"
