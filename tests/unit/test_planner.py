@@ -583,7 +583,7 @@ def test_a_file_that_is_no_kernel_is_refused(bench: Bench, content: bytes) -> No
     with pytest.raises(InputError) as caught:
         compared(bench, image)
     assert caught.value.message == f"{image} is not a kernel for x86_64"
-    assert caught.value.hint == "give a bzImage or a vmlinux"
+    assert caught.value.hint == "use a bzImage or a vmlinux"
 
 
 def test_each_architecture_has_its_own_images(bench: Bench) -> None:
@@ -591,11 +591,11 @@ def test_each_architecture_has_its_own_images(bench: Bench) -> None:
     with pytest.raises(InputError) as caught:
         compared(bench, image, ARM64)
     assert caught.value.message == f"{image} is not a kernel for arm64"
-    assert caught.value.hint == "give an Image"
+    assert caught.value.hint == "use an Image"
 
 
 def test_a_kernel_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read: No such file or directory"):
+    with pytest.raises(InputError, match="is not readable: No such file or directory"):
         compared(bench, tmp_path / "vmlinuz")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="is not readable: Is a directory"):
         compared(bench, tmp_path)

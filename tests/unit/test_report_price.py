@@ -228,7 +228,7 @@ def test_one_disagreeing_check_refuses_the_price_of_its_variant() -> None:
     checks[-1]["on"] = False
     report = price_report(run)
     assert report.refused == {
-        "stock": "1 of 10 in-force checks found it off, it must be on "
+        "stock": "1 of 10 in-force checks found it off, but it must be on "
         "(distinct positions 33, calls 512)"
     }
     assert {r.variant for r in report.rows} == {"lfsr"}
