@@ -54,7 +54,7 @@ def need_tool(tool: str) -> None:
         raise InfraError(f"the program '{tool}' is missing", cure)
 
 
-def run(
+def call(
     command: Sequence[str | Path],
     cwd: Path,
     timeout: float,

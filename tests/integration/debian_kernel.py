@@ -9,7 +9,7 @@ from pathlib import Path
 from temper.errors import InfraError
 from temper.kernel import Cache
 from temper.kernel.cache import EntryFacts
-from temper.process import run
+from temper.process import call
 from temper.progress import Quiet
 from vgetrandom_bench.debian import apt_of
 
@@ -76,7 +76,7 @@ def _field(package: str, name: str, apt: Environment) -> str:
 
 
 def _call(*command: str | Path, cwd: Path, env: Environment) -> list[str]:
-    done = run(command, cwd, _TIMEOUT, env=env)
+    done = call(command, cwd, _TIMEOUT, env=env)
     if done.status:
         raise InfraError(f"{command[0]} failed: {done.tail(3)}", _CURE)
     return done.lines

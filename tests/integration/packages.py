@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from temper.paths import REPOSITORY
-from temper.process import run
+from temper.process import call
 
 _TIMEOUT = 60.0
 _FIELDS = ("Package", "Pre-Depends", "Depends", "Provides", "Essential", "Priority")
@@ -68,7 +68,7 @@ def not_by_setup(files: Iterable[Path]) -> set[str]:
 @cache
 def setups_packages() -> set[str]:
     """Return what scripts/setup installs for the tests, and all that comes with it."""
-    done = run([REPOSITORY / "scripts" / "setup", "--list", "check"], Path("/"), 60)
+    done = call([REPOSITORY / "scripts" / "setup", "--list", "check"], Path("/"), 60)
     assert done.status == 0, done.lines
     return closure(done.lines)
 
@@ -115,7 +115,7 @@ def providers() -> dict[str, list[str]]:
 def installed() -> dict[str, Package]:
     """Return the packages of this machine by name."""
     form = "\t".join(f"${{{name}}}" for name in _FIELDS) + "\n"
-    done = run(["dpkg-query", "--show", f"--showformat={form}"], Path("/"), _TIMEOUT)
+    done = call(["dpkg-query", "--show", f"--showformat={form}"], Path("/"), _TIMEOUT)
     assert done.status == 0, done.tail(3)
     return {line.split("\t")[0]: _package(line) for line in done.lines if line}
 
@@ -149,7 +149,7 @@ def owners(files: Iterable[Path]) -> set[str]:
     if not names:
         return set()
     # It fails when one of them is of no package.
-    done = run(["dpkg-query", "--search", *sorted(names)], Path("/"), _TIMEOUT)
+    done = call(["dpkg-query", "--search", *sorted(names)], Path("/"), _TIMEOUT)
     return {
         package.split(":")[0]
         for line in done.lines

@@ -234,7 +234,7 @@ def test_a_price_of_what_was_not_in_force_is_refused(
     command = ("price", "kstack", "--variants", "stock", "--calls", "100")
     answer = ask(tmp_path, *command)
     assert answer.status != 0
-    why = "in-force checks found it off, it must be on"
+    why = "in-force checks found it off, but it must be on"
     assert list(answer.report["refused"]) == ["stock"]
     assert why in answer.report["refused"]["stock"]
     assert answer.report["rows"] == []

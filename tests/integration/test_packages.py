@@ -12,7 +12,7 @@ from packages import Started, closure, not_by_setup, owners, traced, used
 from test_vgetrandom_bindings import CRATE
 from vgetrandom import CROSS_FILES, SOURCE
 
-from temper.process import run
+from temper.process import call
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -30,7 +30,7 @@ def packages_of(folder: Path, *commands: tuple[str | Path, ...]) -> set[str]:
     """Run commands; return what packages they used that setup does not install."""
     log = folder / "strace.log"
     for command in commands:
-        done = run([*traced(log, "execve", "openat"), *command], SOURCE, PATIENCE)
+        done = call([*traced(log, "execve", "openat"), *command], SOURCE, PATIENCE)
         assert done.status == 0, "\n".join(done.lines)
     files = used(log)
     assert len(owners(files)) > 3, "hardly anything was seen"

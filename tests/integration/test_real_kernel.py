@@ -19,7 +19,7 @@ from temper.kernel import (
     builder,
     find_source,
 )
-from temper.process import Finished, run
+from temper.process import Finished, call
 from temper.progress import Quiet
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
@@ -69,7 +69,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         timeout: float,
         **how: Any,  # noqa: ANN401
     ) -> Finished:
-        return run([*traced(file, "execve"), *command], cwd, timeout, **how)
+        return call([*traced(file, "execve"), *command], cwd, timeout, **how)
 
     monkeypatch.setattr(builder, "run", logged)
     return file

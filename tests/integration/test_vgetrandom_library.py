@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from vgetrandom import CROSS_FILES, SOURCE
 
-from temper.process import run
+from temper import process
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -42,7 +42,7 @@ renews once a minute, what libc draws for itself, and a probe that the program d
 
 
 def call(*command: str | Path, timeout: float = QUICK) -> list[str]:
-    done = run(command, SOURCE, timeout)
+    done = process.call(command, SOURCE, timeout)
     assert done.status == 0, "\n".join(done.lines)
     return done.lines
 
@@ -99,7 +99,9 @@ def outcomes(build: Path) -> dict[str, str]:
 
 
 def test_all_its_tests_pass_and_none_is_skipped(built: Path) -> None:
-    done = run(["meson", "test", "-C", built, "--print-errorlogs"], SOURCE, TESTS)
+    done = process.call(
+        ["meson", "test", "-C", built, "--print-errorlogs"], SOURCE, TESTS
+    )
     found = outcomes(built)
     assert found, "\n".join(done.lines)
     assert set(found.values()) <= GREEN, "\n".join(done.lines)
@@ -110,7 +112,9 @@ def test_on_arm64_the_cores_are_right(tmp_path: Path) -> None:
     cross = CROSS_FILES["arm64"]
     assert cross
     call("meson", "setup", "--cross-file", cross, tmp_path, SOURCE, timeout=BUILD)
-    done = run(["meson", "test", "-C", tmp_path, "--suite", "chacha20"], SOURCE, TESTS)
+    done = process.call(
+        ["meson", "test", "-C", tmp_path, "--suite", "chacha20"], SOURCE, TESTS
+    )
     found = outcomes(tmp_path)
     assert found, "\n".join(done.lines)
     assert set(found.values()) <= GREEN, "\n".join(done.lines)

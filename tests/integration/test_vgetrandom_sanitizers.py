@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from vgetrandom import SOURCE
 
-from temper.process import Finished, run
+from temper import process
+from temper.process import Finished
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -30,7 +31,7 @@ VALGRIND_THREADS = "60"
 
 
 def call(timeout: float, *command: str | Path) -> Finished:
-    done = run(command, SOURCE, timeout)
+    done = process.call(command, SOURCE, timeout)
     assert done.status == 0, "\n".join(done.lines)
     return done
 

@@ -11,7 +11,7 @@ from temper.kernel import Cache
 from temper.kernel.cache import EntryFacts
 from temper.kernel.compiler import compiler_version
 from temper.paths import REPOSITORY
-from temper.process import run
+from temper.process import call
 from temper.progress import Quiet
 
 SOURCE = REPOSITORY / "libvgetrandom"
@@ -74,7 +74,7 @@ def _executables(build: Path) -> list[Path]:
 
 
 def _call(*command: str | Path) -> str:
-    done = run(command, SOURCE, _TIMEOUT)
+    done = call(command, SOURCE, _TIMEOUT)
     if done.status:
         raise BuildError(f"libvgetrandom does not build:\n{done.tail(15)}")
     return "\n".join(done.lines)

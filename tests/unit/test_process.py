@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from temper.errors import InfraError
-from temper.process import run
+from temper.process import call
 
 
 def alive(pid: int) -> bool:
@@ -34,7 +34,7 @@ def gone_soon(pid: int) -> bool:
 
 def test_lines_come_as_they_are_printed(tmp_path: Path) -> None:
     seen: list[str] = []
-    done = run(
+    done = call(
         ["sh", "-c", "echo a; echo b >&2; exit 3"], tmp_path, 10, on_line=seen.append
     )
     assert (done.status, done.lines, seen) == (3, ["a", "b"], ["a", "b"])
@@ -42,20 +42,20 @@ def test_lines_come_as_they_are_printed(tmp_path: Path) -> None:
 
 def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:
     with pytest.raises(InfraError, match="'no-such-tool' is missing") as error:
-        run(["no-such-tool"], tmp_path, 10)
+        call(["no-such-tool"], tmp_path, 10)
     assert error.value.hint == "apt-get install no-such-tool"
 
 
 def test_a_slow_program_is_stopped_with_its_children(tmp_path: Path) -> None:
     command = "sleep 600 & echo $! > child; wait"
     with pytest.raises(InfraError, match="'sh' was stopped after more than 1 s"):
-        run(["sh", "-c", command], tmp_path, 1)
+        call(["sh", "-c", command], tmp_path, 1)
     assert gone_soon(int((tmp_path / "child").read_text()))
 
 
 def test_a_full_disk_is_told_from_other_failures(tmp_path: Path) -> None:
     with pytest.raises(InfraError, match=r"disk of .* is full") as error:
-        run(["sh", "-c", "echo 'ld: No space left on device'; exit 1"], tmp_path, 10)
+        call(["sh", "-c", "echo 'ld: No space left on device'; exit 1"], tmp_path, 10)
     assert error.value.hint == "temper cache prune"
 
 
@@ -65,7 +65,7 @@ def test_an_exception_ends_the_children(tmp_path: Path) -> None:
 
     command = "sleep 600 & echo $! > child; echo up; wait"
     with pytest.raises(KeyboardInterrupt):
-        run(["sh", "-c", command], tmp_path, 60, on_line=interrupt)
+        call(["sh", "-c", command], tmp_path, 60, on_line=interrupt)
     assert gone_soon(int((tmp_path / "child").read_text()))
 
 
@@ -75,14 +75,14 @@ def test_children_that_ignore_requests_end_too(tmp_path: Path) -> None:
 
     command = "(trap '' TERM; exec sleep 600) & echo $! > child; sleep 1; echo up; wait"
     with pytest.raises(KeyboardInterrupt):
-        run(["sh", "-c", command], tmp_path, 60, on_line=interrupt)
+        call(["sh", "-c", command], tmp_path, 60, on_line=interrupt)
     assert gone_soon(int((tmp_path / "child").read_text()))
 
 
 def test_a_program_dies_with_us(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from temper.process import run;"
-        "run(['sh', '-c', 'echo $$ > pid; exec sleep 600'], Path('.'), 600)"
+        "from pathlib import Path; from temper.process import call;"
+        "call(['sh', '-c', 'echo $$ > pid; exec sleep 600'], Path('.'), 600)"
     )
     us = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     child = int(wait_for(tmp_path / "pid"))

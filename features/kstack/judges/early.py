@@ -13,7 +13,7 @@ from temper.stats.judging import (
 
 from .claim import Claim
 from .measures import p_text
-from .runs import repeated
+from .repeats import repeated
 
 
 def early(samples: Arrays, definitions: Arrays, *, level: float) -> Verdict:

@@ -21,7 +21,7 @@ from .measures import (
     unevenness,
     uniform_p,
 )
-from .runs import repeated, run_length
+from .repeats import repeated, sequence_length
 
 STORMS = ("migration", "hotplug", "interrupts")
 _SHIFTS = range(-2, 3)
@@ -101,7 +101,7 @@ def _sequences(
     figures: dict[str, float],
 ) -> list[str]:
     """Say whether a run of positions comes twice: luck is out of the question."""
-    length = run_length(len(numbers), claim.chance, level / 2 / len(STORMS))
+    length = sequence_length(len(numbers), claim.chance, level / 2 / len(STORMS))
     drawn = [numbers[groups == group] for group in np.unique(groups)]
     pairs = repeated(drawn, length)
     figures[f"{name}_groups"] = float(len(drawn))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from temper.errors import BuildError, InfraError
-from temper.process import need_tool, run
+from temper.process import call, need_tool
 from temper.progress import Progress, Task
 from vgetrandom_bench.glibc import Loader, find_glibc
 
@@ -107,7 +107,7 @@ def _peer(
 
 def _run(command: list[str], cwd: Path, env: Mapping[str, str], task: Task) -> None:
     need_tool(command[0])
-    done = run(
+    done = call(
         ["nice", *command],
         cwd,
         _TIMEOUT,

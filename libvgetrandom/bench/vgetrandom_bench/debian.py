@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 from temper.errors import InfraError
-from temper.process import run
+from temper.process import call
 
 _TIMEOUT = 300.0
 
@@ -71,7 +71,7 @@ def derived_source(targets: str, codename: str, other: str) -> str:
 
 def apt_get(folder: Path, env: dict[str, str], *arguments: str) -> list[str]:
     """Run apt-get in ``folder``; return what it says, raise InfraError if it fails."""
-    done = run(["apt-get", "--quiet", *arguments], folder, _TIMEOUT, env=env)
+    done = call(["apt-get", "--quiet", *arguments], folder, _TIMEOUT, env=env)
     if done.status:
         raise InfraError(f"apt-get {arguments[0]} failed: {done.tail(1)}")
     return done.lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from temper.errors import InfraError
-from temper.process import run
+from temper.process import call
 from vgetrandom_bench.debian import apt_get, apt_of
 
 VERSION = "2.41"
@@ -52,6 +52,6 @@ def _fetch(folder: Path, unpacked: Path) -> None:
     (package,) = folder.glob("libc6_*.deb")
     if not re.match(rf"libc6_{re.escape(VERSION)}\b", package.name):
         raise InfraError(f"Debian's {_CODENAME} has {package.name}, not {VERSION}")
-    done = run(["dpkg-deb", "-x", package, unpacked], folder, _TIMEOUT)
+    done = call(["dpkg-deb", "-x", package, unpacked], folder, _TIMEOUT)
     if done.status:
         raise InfraError(f"{package.name} could not be unpacked: {done.tail(1)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from temper.process import run
+from temper.process import call
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _TIMEOUT = 20
@@ -63,4 +63,4 @@ def _lscpu() -> dict[str, str]:
 
 
 def _output(*command: str) -> str:
-    return "\n".join(run(command, Path("/"), _TIMEOUT).lines)
+    return "\n".join(call(command, Path("/"), _TIMEOUT).lines)

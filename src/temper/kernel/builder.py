@@ -26,7 +26,7 @@ from temper.kernel.config import (
 )
 from temper.kernel.series import apply_series
 from temper.kernel.source import Source, source_tree
-from temper.process import Finished, need_tool, run
+from temper.process import Finished, call, need_tool
 from temper.progress import Progress
 
 BUILD_TOOLS = ("make", "flex", "bison", "bc", "gzip", "ccache", "patch")
@@ -214,7 +214,7 @@ class _Build:
     def _link(self, pristine: Path) -> None:
         # Linking instead of copying saves a gigabyte of writes. Nothing writes through
         # the links: patch replaces files, and make writes only to ``out``.
-        done = run(["cp", "-al", pristine, self.tree], self.work, _CONFIG_TIMEOUT)
+        done = call(["cp", "-al", pristine, self.tree], self.work, _CONFIG_TIMEOUT)
         self._check(done, "copy of the source")
 
     def _configure(self) -> None:
@@ -260,7 +260,7 @@ class _Build:
             f"CROSS_COMPILE={cross_prefix(arch)}",
             target,
         ]
-        return run(
+        return call(
             command, self.work, timeout, env=self._environment(), on_line=on_line
         )
 
@@ -317,7 +317,7 @@ class _Build:
         self._pack("tar", *options, "-cf", self.result / _DEVEL, "-C", devel, ".")
 
     def _pack(self, *command: str | Path, env: dict[str, str] | None = None) -> None:
-        done = run(command, self.out, _CONFIG_TIMEOUT, env=env)
+        done = call(command, self.out, _CONFIG_TIMEOUT, env=env)
         self._check(done, "packing of the headers")
 
     def _read(self, name: str) -> str:

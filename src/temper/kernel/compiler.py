@@ -5,7 +5,7 @@ from pathlib import Path
 
 from temper.arch import Arch
 from temper.errors import InfraError
-from temper.process import run
+from temper.process import call
 
 _TIMEOUT = 30.0
 
@@ -30,14 +30,14 @@ def compiler_version(arch: Arch) -> str:
 def need_header(header: str, package: str) -> None:
     """Raise InfraError if programs for this host cannot include ``header``."""
     command = ["gcc", "-fsyntax-only", "-include", header, "-xc", "/dev/null"]
-    if run(command, Path("/"), _TIMEOUT).status:
+    if call(command, Path("/"), _TIMEOUT).status:
         raise InfraError(
             f"the header '{header}' is missing", f"apt-get install {package}"
         )
 
 
 def _first_line(*command: str) -> str:
-    done = run(command, Path("/"), _TIMEOUT)
+    done = call(command, Path("/"), _TIMEOUT)
     if done.status or not done.lines:
         raise InfraError(f"'{' '.join(command)}' failed: {done.tail(1)}")
     return done.lines[0]

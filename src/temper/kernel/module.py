@@ -10,7 +10,7 @@ from temper.errors import BuildError, InputError
 from temper.kernel.builder import FLAGS, Kernel
 from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import cross_prefix
-from temper.process import run
+from temper.process import call
 from temper.progress import Progress
 
 RECIPE = 1
@@ -87,7 +87,7 @@ def _make(kernel: Kernel, files: Sequence[Path], work: Path) -> Path:
         [*make, "modules"],
     ]
     for command in commands:
-        done = run(command, devel, _TIMEOUT, env=env)
+        done = call(command, devel, _TIMEOUT, env=env)
         if done.status:
             raise BuildError(
                 f"module {source.name} does not build for Linux {kernel.release}:\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from temper.errors import SeriesError
-from temper.process import run
+from temper.process import call
 from temper.progress import Progress
 
 _TIMEOUT = 120.0
@@ -37,7 +37,7 @@ def apply_series(
             progress.say(f"{patch.name}: the source already has it")
             skipped.append(patch)
         else:
-            done = run([*_PATCH, patch.resolve()], tree, _TIMEOUT)
+            done = call([*_PATCH, patch.resolve()], tree, _TIMEOUT)
             if done.status:
                 raise SeriesError(f"{patch.name} does not apply: {done.tail(3)}")
     return tuple(skipped)
@@ -60,7 +60,7 @@ def is_applied(tree: Path, patch: Path) -> bool:
 
 def _try(tree: Path, patch: Path, *options: str) -> _Trial:
     command: list[str | Path] = [*_PATCH, patch.resolve(), "--dry-run", *options]
-    done = run(command, tree, _TIMEOUT)
+    done = call(command, tree, _TIMEOUT)
     moves = re.findall(r"\(offset (-?\d+) lines?\)", "\n".join(done.lines))
     distance = sum(abs(int(lines)) for lines in moves)
     return _Trial(done.status == 0, distance, done.lines)

@@ -14,7 +14,7 @@ from pathlib import Path
 from temper.digest import digest, file_digest
 from temper.errors import InfraError, InputError
 from temper.kernel.cache import Cache, EntryFacts
-from temper.process import need_tool, run
+from temper.process import call, need_tool
 from temper.progress import Progress
 
 DEBIAN_SOURCES = Path("/usr/src")
@@ -126,7 +126,7 @@ def _tarball_version(path: Path) -> str:
         path,
         "*/Makefile",
     ]
-    found = run(command, path.parent, _TIMEOUT)
+    found = call(command, path.parent, _TIMEOUT)
     if found.status:
         raise InputError(f"{path} cannot be read: {found.tail(1)}")
     return _version("\n".join(found.lines), path)
@@ -146,7 +146,7 @@ def _unpack_tarball(source: Source, target: Path, progress: Progress) -> None:
             # tar shares our file description, so its file offset is also ours.
             task.update(os.lseek(tarball.fileno(), 0, os.SEEK_CUR))
 
-        done = run(command, target, _TIMEOUT, stdin=tarball, on_line=checkpoint)
+        done = call(command, target, _TIMEOUT, stdin=tarball, on_line=checkpoint)
     if done.status:
         raise InputError(
             f"{source.path} cannot be unpacked: {done.tail(1)}",
@@ -249,7 +249,7 @@ def _scratch_index(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _git(folder: Path, env: dict[str, str] | None, *arguments: str) -> str:
-    done = run(["git", *arguments], folder, _TIMEOUT, env=env)
+    done = call(["git", *arguments], folder, _TIMEOUT, env=env)
     if done.status:
         raise InputError(f"git cannot read {folder}: {done.tail(1)}")
     return done.tail(1)

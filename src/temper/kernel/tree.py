@@ -15,7 +15,7 @@ from temper.errors import InputError, SeriesError
 from temper.kernel.cache import Cache
 from temper.kernel.series import is_applied
 from temper.kernel.source import Source, source_tree
-from temper.process import Finished, run
+from temper.process import Finished, call
 from temper.progress import Progress
 
 BASE = "base"
@@ -92,7 +92,7 @@ def export_series(feature: Feature, folder: Path) -> list[Path]:
 
 def _commit_base(pristine: Path, folder: Path, source: Source) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    done = run(["cp", "-a", f"{pristine}/.", folder], pristine, _TIMEOUT)
+    done = call(["cp", "-a", f"{pristine}/.", folder], pristine, _TIMEOUT)
     if done.status:
         raise InputError(f"cannot write {folder}: {done.tail(1)}")
     _git(folder, "init", "--quiet")
@@ -157,4 +157,4 @@ def _try_git(
     settings = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     full = inherited | _IDENTITY | settings | (env or {})
-    return run(["git", *arguments], folder, _TIMEOUT, env=full)
+    return call(["git", *arguments], folder, _TIMEOUT, env=full)

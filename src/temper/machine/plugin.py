@@ -10,7 +10,7 @@ from temper.digest import key_of
 from temper.errors import BuildError, InfraError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.paths import REPOSITORY
-from temper.process import run
+from temper.process import call
 from temper.progress import Progress
 
 SOURCES = REPOSITORY / "plugin"
@@ -38,7 +38,7 @@ def api_level(qemu: str) -> int:
         probe = Path(folder) / "probe.so"
         _compile(["-x", "c", "-"], probe, _PROBE)
         command = [qemu, "-M", "none", "-display", "none", "-plugin", str(probe)]
-        answer = run(command, Path(folder), _TIMEOUT).tail(1)
+        answer = call(command, Path(folder), _TIMEOUT).tail(1)
     found = re.search(r"only up to version (\d+)", answer)
     if found is None:
         raise InfraError(
@@ -84,6 +84,6 @@ def _compile(arguments: list[str], output: Path, source: str = "") -> None:
     with tempfile.TemporaryFile() as stdin:
         stdin.write(source.encode())
         stdin.seek(0)
-        done = run(command, output.parent, _TIMEOUT, stdin=stdin)
+        done = call(command, output.parent, _TIMEOUT, stdin=stdin)
     if done.status:
         raise BuildError(f"the QEMU plugin does not build:\n{done.tail(15)}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from temper.errors import InfraError
-from temper.process import SCRATCH_FULL_HINT, run
+from temper.process import SCRATCH_FULL_HINT, call
 
 _TIMEOUT = 120.0
 
@@ -38,7 +38,7 @@ def pack(
     options = ("-o", "-H", "newc", "--reproducible", "-R", "0:0")
     command: tuple[str | Path, ...] = ("cpio", *options, "-F", archive)
     with listing.open("rb") as stdin:
-        done = run(command, root, _TIMEOUT, stdin=stdin, full_hint=SCRATCH_FULL_HINT)
+        done = call(command, root, _TIMEOUT, stdin=stdin, full_hint=SCRATCH_FULL_HINT)
     if done.status:
         raise InfraError(f"cpio failed with status {done.status}: {done.tail(1)}")
     return archive

@@ -11,7 +11,7 @@ from temper.errors import BuildError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import compiler_version
 from temper.paths import absolute, portable
-from temper.process import run
+from temper.process import call
 from temper.progress import Progress
 from temper.record.plan import Programs
 from temper.run.workloads import TARGET, programs_by_folder
@@ -127,7 +127,7 @@ def _compile(
 ) -> None:
     folders = [f"-I{each}" for each in include]
     command = [arch.compiler, *_FLAGS, *folders, *sources, "-o", str(output)]
-    done = run(command, folder, _TIMEOUT)
+    done = call(command, folder, _TIMEOUT)
     if done.status:
         hint = f"apt-get install {arch.libc}" if "-lc" in done.tail(15) else ""
         raise BuildError(f"{output.name} does not build:\n{done.tail(15)}", hint)

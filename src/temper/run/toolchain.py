@@ -9,7 +9,7 @@ from pathlib import Path
 from temper.arch import Arch
 from temper.errors import InfraError, InputError
 from temper.kernel.compiler import cross_prefix
-from temper.process import need_tool, run
+from temper.process import call, need_tool
 
 _PROGRAMS = ("cc1", "collect2", "as", "ld")
 """What the compiler driver runs to make a static program of a C file."""
@@ -75,7 +75,7 @@ def _ask(*command: str | Path) -> str:
 
 def _lines(*command: str | Path) -> list[str]:
     need_tool(str(command[0]))
-    done = run(command, Path("/"), _TIMEOUT)
+    done = call(command, Path("/"), _TIMEOUT)
     if done.status or not done.lines:
         words = " ".join(map(str, command))
         raise InfraError(f"'{words}' failed: {done.tail(1)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from temper.arch import Arch
 from temper.errors import InfraError
-from temper.process import PACKAGES, run
+from temper.process import PACKAGES, call
 
 _BASE = ("-nodefaults", "-no-user-config", "-display", "none")
 
@@ -90,7 +90,7 @@ def escaped(path: Path) -> str:
 @cache
 def qemu_version(qemu: str) -> str:
     """Return the version of the program ``qemu``; raise InfraError without it."""
-    done = run([qemu, "--version"], Path("/"), _QUICK)
+    done = call([qemu, "--version"], Path("/"), _QUICK)
     if done.status or not done.lines:
         raise InfraError(
             f"{qemu} does not run: {done.tail(1) or f'status {done.status}'}",
