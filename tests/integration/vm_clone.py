@@ -21,6 +21,9 @@ PATIENCE = 300.0
 class _Talkative(Tcg):
     """Has a monitor, a serial port that is a socket, and a button to stop itself."""
 
+    # QEMU cannot save a machine that it records.
+    in_turn = False
+
     def command(self, request: BootRequest, work: Path) -> list[str]:
         return [
             *super()._command(request, work),

@@ -427,7 +427,8 @@ def test_the_command_line_of_exact_boots_is_what_it_was(host: Host) -> None:
     host.qemu("")
     assert host.tcg().facts(host.request(exact=True)).details["command"] == (
         "qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot "
-        "-accel tcg,thread=single -M q35 -icount shift=0,sleep=off -seed 42 "
+        "-accel tcg,thread=single -M q35 "
+        "-icount shift=0,sleep=off,rr=record,rrfile=/dev/null -seed 42 "
         "-rtc base=2026-01-01T00:00:00,clock=vm -cpu max -smp 1 -m 256M "
         "-kernel /bzImage -initrd /initramfs "
         "-append 'console=ttyS0 panic=-1 reboot=k nolapic_timer quiet' "

@@ -55,6 +55,8 @@ class Tcg:
     """Emulated CPUs in a QEMU of its own for each boot."""
 
     name = "tcg"
+    in_turn = True
+    """Whether exact boots run QEMU's threads in turn; see Launch."""
 
     def __init__(
         self,
@@ -149,6 +151,7 @@ class Tcg:
             cpus=request.cpus,
             memory=f"{request.memory or _MEMORY}M",
             exact=request.exact,
+            in_turn=request.exact and self.in_turn,
         )
         channels = (*console_words(work), *records_words(self._arch, work))
         return [*launch.words(), *channels]
