@@ -376,8 +376,10 @@ def test_without_qemu_its_package_is_named(host: Host, tmp_path: Path) -> None:
     assert temper.status == 3
     assert temper.said == [
         "temper: the program 'qemu-system-x86_64' is missing",
-        f"  -> apt-get install qemu-system-x86; {way_on(PROVE)}",
+        "  -> apt-get install qemu-system-x86",
     ]
+    # It is told before anything is built, so there is no run to go on with.
+    assert host.boots() == []
 
 
 def test_a_file_that_is_no_kernel(host: Host, tmp_path: Path) -> None:
