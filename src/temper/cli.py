@@ -2,7 +2,8 @@
 
 import json as json_module
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from temper.analysis.stress import StressReport, stress_report
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
 from temper.catalog import feature_named
 from temper.doctor import examine
-from temper.errors import InputError
+from temper.errors import InputError, StoreError
 from temper.exits import exit_with_message
 from temper.kernel import Cache, expected_seconds, find_source
 from temper.kernel.tree import export_series, make_tree
@@ -205,8 +206,7 @@ class _Lab:
         """Print what a plan takes, without building or booting anything."""
         machine = self._machine(plan)
         with Store.open(progress=self.progress) as store:
-            runs = (store.load(run.id) for run in store.runs() if run.current)
-            known = seconds_a_boot(plan, runs)
+            known = seconds_a_boot(plan, _readable(store))
         takes = estimate(
             plan,
             built=self.cache.keys("kernels"),
@@ -230,6 +230,13 @@ class _Lab:
     def _machine(self, plan: RunPlan) -> Machine:
         kind = kind_named(plan.machine)
         return kind(self.arch, self.cache, self.progress, _limits(plan, self.arch))
+
+
+def _readable(store: Store) -> Iterator[StoredRun]:
+    """Yield stored runs, newest first; a damaged one is no matter for an estimate."""
+    for run in store.runs():
+        with suppress(StoreError):
+            yield store.load(run.id)
 
 
 def _limits(plan: RunPlan, arch: Arch) -> Limits:

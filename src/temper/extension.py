@@ -41,7 +41,9 @@ def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
             f"unknown judge '{name}'",
             f"known in {path.parent}: {', '.join(known) or 'none'}",
         )
-    judge: Judge = getattr(package, name)
+    judge: Judge | None = getattr(package, name, None)
+    if not callable(judge):
+        raise InputError(f"judge '{name}' in {path.parent} is no function", _HELP)
     _check_params(judge, name, params)
     return judge
 

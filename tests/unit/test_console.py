@@ -32,6 +32,15 @@ WRONG = (
     "list_add corruption. prev->next should be next",
     "stress: page allocation failure: order:0, mode:0x0(), nodemask=(null)",
     "Huh VM_FAULT_OOM leaked out to the #PF handler. Retrying PF",
+    "general protection fault, probably for address 0x6b6b: 0000 [#1] SMP PTI",
+    "invalid opcode: 0000 [#1] PREEMPT SMP",
+    "Internal error: synchronous external abort: 0000000096000210 [#1] SMP",
+    "mm/pgtable-generic.c:50: bad pmd 00000000deadbeef(6b6b6b6b6b6b6b6b)",
+    "attack: Corrupted page table at address 7f0000000000",
+    "[ BUG: Invalid wait context ]",
+    "traps: PANIC: double fault, error_code: 0x0",
+    "INFO: task stress:93 blocked in I/O wait for more than 120 seconds.",
+    "SError Interrupt on CPU1, code 0x00000000bf000000 -- SError",
 )
 
 HARMLESS = (
@@ -55,7 +64,9 @@ HARMLESS = (
 )
 
 
-@pytest.mark.parametrize("prefix", ["", "[    1.234567] ", "[   12.000001][   T80] "])
+@pytest.mark.parametrize(
+    "prefix", ["", "[    1.234567] ", "[   12.000001][   T80] ", "<4>[ 1.0][    C0] "]
+)
 @pytest.mark.parametrize("line", WRONG)
 def test_a_complaint_is_found(line: str, prefix: str) -> None:
     assert complaints(f"[    0.0] Linux\n{prefix}{line}\nmore\n") == [line]
@@ -64,6 +75,15 @@ def test_a_complaint_is_found(line: str, prefix: str) -> None:
 @pytest.mark.parametrize("line", HARMLESS)
 def test_an_ordinary_line_is_none(line: str) -> None:
     assert complaints(f"[    1.234567] {line}\n{line}\n") == []
+
+
+def test_a_warning_that_cuts_another_line_off_is_found() -> None:
+    assert complaints("Booting the ker[ 1.0] WARNING: CPU: 0 PID: 1 at mm/x.c:1\n")
+    assert complaints("\x1b[31m[ 1.0] WARNING: CPU: 0 PID: 1 at mm/x.c:1\x1b[0m\n")
+
+
+def test_flags_of_one_pattern_do_not_reach_into_another() -> None:
+    assert complaints("[ 1.0] it is BAD\n", own=["(?i)bad"]) == ["it is BAD"]
 
 
 def test_what_a_program_brings_about_is_no_surprise() -> None:

@@ -223,6 +223,49 @@ def test_what_cannot_be_judged_is_unsupported_and_says_why(
     assert evidence.clock == CLOCK
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn", "on", "outcome"),
+    [
+        ("constant", CONSTANT, False, Outcome.VULNERABLE),
+        ("none", RANDOM, True, Outcome.UNSUPPORTED),
+    ],
+)
+def test_a_kernel_that_is_broken_on_purpose_may_complain(
+    name: str, drawn: list[int], on: bool, outcome: Outcome
+) -> None:
+    """But not the one with nothing sabotaged: it must hold."""
+    _, sent = boot(name, records(drawn, on=on))
+    told = sent.model_copy(update={"console": "[ 1.2] BUG: Bad page state\n"})
+    assert report({**GOOD, name: told}).outcomes[name] is outcome
+
+
+def test_an_attack_that_failed_is_not_judged() -> None:
+    crashed = boot("stock", records(RANDOM, on=True, status=139))
+    found = report({**GOOD, **dict([crashed])})
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED
+    assert found.evidence["stock"]["prediction"].reasons == [
+        "'attack 20000' ended with status 139"
+    ]
+
+
+def test_a_judge_that_fails_is_no_proof() -> None:
+    """As where an attack brought nothing back of what the judge looks at."""
+    sent = [r for r in records(RANDOM, on=True) if r["type"] != "samples"]
+    found = report({**GOOD, **dict([boot("stock", sent)])})
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED
+    (reason,) = found.evidence["stock"]["prediction"].reasons
+    assert reason.startswith("judge 'prediction' failed: KeyError")
+    assert not found.proven
+
+
+def test_what_comes_between_two_programs_is_no_attacks() -> None:
+    stray = {"n": 9, "type": "samples", "name": "stack_position", "values": [0] * 9}
+    sent = [*records(RANDOM, on=True)[:-1], stray]
+    found = report({**GOOD, **dict([boot("stock", sent)])})
+    assert found.evidence["stock"]["prediction"].figures["calls"] == CALLS
+    assert found.proven
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_a_kernel_that_complained_is_not_judged(name: str) -> None:
     """An oops elsewhere: what the attack met may be its leftovers."""

@@ -17,7 +17,7 @@ from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import RunPlan
 from temper.record.wire import UNSUPPORTED
-from temper.stats.judging import Arrays, Judge
+from temper.stats.judging import Arrays, Judge, unsupported
 
 
 def proof_report(run: StoredRun) -> ProofReport:
@@ -131,12 +131,18 @@ def _evidence(
             clock=clock,
         )
     attack = _records(boot, proof.line)
-    verdict = judge(
-        _arrays(attack, "samples"),
-        # The kernel's definitions hold for all programs; any of them may report one.
-        {**_arrays(boot.records, "definition"), **_arrays(attack, "definition")},
-        **proof.params,
-    )
+    try:
+        verdict = judge(
+            _arrays(attack, "samples"),
+            # The kernel's definitions hold for all programs; any may report one.
+            {**_arrays(boot.records, "definition"), **_arrays(attack, "definition")},
+            **proof.params,
+        )
+    except Exception as error:
+        # The feature's own code: what it cannot judge is never taken for BLOCKED.
+        verdict = unsupported(
+            f"judge '{proof.judge}' failed: {type(error).__name__}: {error}"
+        )
     return ProofEvidence(
         outcome=verdict.outcome,
         expected=expected,
@@ -153,8 +159,11 @@ def _cannot_judge(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str
     if lines := boot_complaints(plan, boot):
         return f"the kernel complained: {told(lines)}"
     for record in (record for line in needed for record in _records(boot, line)):
-        if record["type"] == "exit" and record["status"] == UNSUPPORTED:
+        if record["type"] != "exit" or not record["status"]:
+            continue
+        if record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"
+        return f"'{record['program']}' ended with status {record['status']}"
     return ""
 
 

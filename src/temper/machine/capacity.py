@@ -28,8 +28,8 @@ def host_capacity(root: Path = Path("/")) -> Capacity:
     ``root`` is the folder in which proc/ and sys/ are.
     """
     groups = list(_groups(root))
-    quotas = filter(None, map(_quota, groups))
-    limits = filter(None, map(_room, groups))
+    quotas = [each for each in map(_quota, groups) if each is not None]
+    limits = [each for each in map(_room, groups) if each is not None]
     return Capacity(
         cpus=max(1, int(min((len(os.sched_getaffinity(0)), *quotas)))),
         memory=min((_available(root), *limits)) >> 20,

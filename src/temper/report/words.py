@@ -251,6 +251,8 @@ def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
     lines = [
         f"{variant}: found {on_off(summary.expected)} by {summary.agreed} of "
         f"{summary.checks} checks" + (f" ({summary.how})" if summary.how else "")
+        if summary.checks
+        else f"{variant}: not checked"
         for variant, summary in report.in_force.items()
     ]
     if isinstance(report, PriceReport) and report.in_force_note:

@@ -111,7 +111,7 @@ class Planner:
             variants=self._variants(part),
             variants_left_out=_left_out(feature.variants, part.variants),
             complaints=part.complaints,
-            expected_complaints=_expected_complaints(part),
+            expected_complaints=_expected_complaints(feature, part),
             switch=part.switches.get(self.arch.name),
             has_proofs=bool(feature.proofs),
             calls=calls,
@@ -160,7 +160,7 @@ class Planner:
             variants=self._variants(part, needed),
             proofs={name: _proof_plan(proof) for name, proof in part.proofs.items()},
             complaints=part.complaints,
-            expected_complaints=_expected_complaints(part),
+            expected_complaints=_expected_complaints(feature, part),
             definitions=tuple(program.line for program in part.definitions),
             variants_left_out=_left_out(feature.variants, part.variants),
             proofs_left_out=_left_out(here, part.proofs),
@@ -328,9 +328,17 @@ def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:
     return {name: outcome for name, outcome in found.items() if outcome is not None}
 
 
-def _expected_complaints(part: Feature) -> tuple[str, ...]:
-    """Return what any program of the job expects: all share one console."""
-    found = (program.expected_complaints for program in part.target_programs)
+def _expected_complaints(feature: Feature, part: Feature) -> tuple[str, ...]:
+    """Return what the programs of a part's job cause on the console they share.
+
+    Several proofs may share a program, which causes it whichever of them is asked for.
+    """
+    lines = {program.line for program in part.target_programs}
+    found = (
+        program.expected_complaints
+        for program in feature.target_programs
+        if program.line in lines
+    )
     return tuple(dict.fromkeys(pattern for each in found for pattern in each))
 
 

@@ -58,17 +58,26 @@ def rebuild(conn: Connection, folder: Path, store: str, progress: Progress) -> N
 
 def _intact_boots(folder: Path, store: str, progress: Progress) -> Iterator[_Found]:
     uuids: dict[int, str] = {}
+    seen: set[tuple[int, str, int]] = set()
     for path in raw_paths(folder):
         try:
             head, _, sha256 = read_raw(path)
         except StoreError as error:
             progress.say(f"{error.message}; left out")
             continue
+        except (OSError, RecursionError) as error:
+            progress.say(f"{path} is not readable: {error}; left out")
+            continue
         if head.run.store != store:
             continue
         if uuids.setdefault(head.run.id, head.run.uuid) != head.run.uuid:
             progress.say(f"{path} belongs to another run {head.run.id}; left out")
             continue
+        boot = (head.run.id, head.facts.variant, head.facts.repeat)
+        if boot in seen:
+            progress.say(f"{path} is of a boot that was found already; left out")
+            continue
+        seen.add(boot)
         yield _Found(head.run, head.facts, sha256)
 
 
