@@ -389,7 +389,7 @@ def test_a_file_that_is_no_kernel(host: Host, tmp_path: Path) -> None:
     assert temper.status == 2
     assert temper.said == [
         f"temper: {image} is not a kernel for x86_64",
-        "  -> give a bzImage or a vmlinux",
+        "  -> use a bzImage or a vmlinux",
     ]
 
 
