@@ -68,6 +68,12 @@ def test_memory_is_what_the_group_has_left(root: Root) -> None:
     assert root.capacity.memory == 3 * GIB
 
 
+def test_a_group_that_is_full_has_no_room(root: Root) -> None:
+    root.limit("slice/job", "memory.max", "5\n")
+    root.limit("slice/job", "memory.current", "9\n")
+    assert root.capacity.memory == 0
+
+
 def test_groups_of_the_older_kind_are_passed_over(root: Root) -> None:
     root.put("proc/self/cgroup", "1:cpu:/x\n0::/\n")
     root.limit("x", "cpu.max", "100000 100000\n")

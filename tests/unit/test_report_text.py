@@ -133,6 +133,15 @@ def test_counts_that_did_not_repeat_are_not_called_exact() -> None:
         assert "(?)" in text
 
 
+def test_what_was_not_checked_was_not_found_off() -> None:
+    report = proof_report()
+    none = {"checks": 0, "agreed": 0, "found": None}
+    off = report.in_force["off"].model_copy(update=none)
+    text = terminal(report.model_copy(update={"in_force": {"off": off}}))
+    assert " - off: not checked" in text
+    assert "0 of 0" not in text
+
+
 def test_a_price_of_what_has_no_proof_says_so() -> None:
     report = price_report(price_run())
     assert "NOT PROVEN" not in terminal(report)
