@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from samples import price_run
 
-from temper.cli import _other_half
+from temper.cli import _other_half, _readable
 from temper.record.plan import Kind, RunPlan
 from temper.store import Store
 
@@ -54,3 +54,15 @@ def test_a_proof_of_something_else_does_not(
         older = store_run(store, proof)
         store_run(store, proof.model_copy(update=change))
         assert _other_half(store, priced) == older
+
+
+def test_a_damaged_run_is_left_out_of_an_estimate(tmp_path: Path) -> None:
+    run = price_run()
+    with Store.open(data=tmp_path) as store:
+        for _ in range(2):
+            number = store.create_run(run.plan)
+            for boot in run.boots:
+                store.save_boot(number, boot)
+        (damaged,) = tmp_path.glob("runs/2-*/off-0.jsonl.gz")
+        damaged.unlink()
+        assert [found.id for found in _readable(store)] == [1]
