@@ -71,7 +71,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ) -> Finished:
         return call([*traced(file, "execve"), *command], cwd, timeout, **how)
 
-    monkeypatch.setattr(builder, "run", logged)
+    monkeypatch.setattr(builder, "call", logged)
     return file
 
 
