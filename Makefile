@@ -52,9 +52,8 @@ lint: setup ## Check the style of Python, shell and C, and who imports what
 
 types: setup ## Check the types of the lab, its features and its tests
 	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
-	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/plots.py)
+	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/events features/*/plots.py)
 	$(RUN) mypy features/kstack/analysis
-	$(RUN) mypy features/kpkeys/events
 
 unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit

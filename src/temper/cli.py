@@ -17,7 +17,7 @@ from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
-from temper.analysis.stress import StressReport, stress_report
+from temper.analysis.trial import TrialReport, trial_report
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch, arch_named
 from temper.catalog import feature_named
 from temper.doctor import examine
@@ -46,8 +46,9 @@ from temper.report.plan_document import plan_document
 from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
 from temper.report.proof_document import proof_document
-from temper.report.stress_document import stress_document
 from temper.report.terminal import print_documents
+from temper.report.trial_document import trial_document
+from temper.run.events import plan_events
 from temper.run.execute import execute
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
@@ -240,8 +241,8 @@ def _readable(store: Store) -> Iterator[StoredRun]:
 
 
 def _limits(plan: RunPlan, arch: Arch) -> Limits:
-    if plan.stress:
-        return Limits.for_stress(plan.stress.seconds)
+    if plan.trial and plan.trial.seconds:
+        return Limits.for_stress(plan.trial.seconds)
     return Limits.for_calls(plan.calls, arch)
 
 
@@ -455,11 +456,42 @@ def stress(
     plan = plan_stress(lab.planner, described, seconds, _names(kernels))
     if only_plan:
         return lab.show(plan, json)
-    report = stress_report(lab.run(plan, resume))
+    _show_trial(trial_report(lab.run(plan, resume)), json)
+
+
+@app.command()
+def events(
+    feature: FeatureName,
+    names: Annotated[
+        str,
+        typer.Option(
+            "--events", help="Only these events (comma-separated).", metavar="NAMES"
+        ),
+    ] = "",
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Lead the feature's kernel through machine events, and check it after each.
+
+    Events are, for example, suspend, hibernation, kexec, hotplug and machine checks.
+    Exit status 0 means clean: every check passed, and the console has no complaint.
+    """
+    lab = _Lab.of(arch, source)
+    described = feature_named(feature)
+    plan = plan_events(lab.planner, described, _names(names))
+    if only_plan:
+        return lab.show(plan, json)
+    _show_trial(trial_report(lab.run(plan, resume)), json)
+
+
+def _show_trial(report: TrialReport, json: str) -> None:
     if json:
         _write(json, to_json(report))
     if json != "-":
-        _print(stress_document(report))
+        _print(trial_document(report))
     if not report.clean:
         raise typer.Exit(1)
 
@@ -534,8 +566,8 @@ def _report(run: StoredRun) -> Report:
     match run.plan.kind:
         case Kind.PROVE:
             return proof_report(run)
-        case Kind.STRESS:
-            return stress_report(run)
+        case Kind.STRESS | Kind.EVENTS:
+            return trial_report(run)
         case Kind.PRICE | Kind.COMPARE:
             return price_report(run)
 
@@ -544,8 +576,8 @@ def _document(report: Report) -> Document:
     match report:
         case ProofReport():
             return proof_document(report)
-        case StressReport():
-            return stress_document(report)
+        case TrialReport():
+            return trial_document(report)
         case PriceReport():
             return price_document(report)
 

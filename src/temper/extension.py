@@ -11,6 +11,7 @@ from functools import cache, partial
 from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from temper.errors import InputError
 from temper.stats.judging import Judge, Series
@@ -22,7 +23,13 @@ Draw = Callable[[Mapping[str, Series], str, str], str]
 ids in the SVG must start with ``name``.
 """
 
-_HELP = "docs/adding-a-feature.md says what judges and plots are"
+Script = Callable[[Any], Mapping[str, int]]
+"""Leads guests through an event, by a ``temper.run.leading.Leader``.
+
+Returns what its checks counted, by name; raises BootError if the kernel failed one.
+"""
+
+_HELP = "docs/adding-a-feature.md says what judges, plots and events are"
 
 
 def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
@@ -31,21 +38,33 @@ def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
     Raises InputError if the feature has no such judge, or if the judge does not take
     one of the parameters or lacks one.
     """
-    path = folder / "judges" / "__init__.py"
+    judge: Judge = _exported(folder / "judges", "judge", name)
+    _check_params(judge, name, params)
+    return judge
+
+
+def script_named(folder: Path, name: str) -> Script:
+    """Return the script ``name`` of the package ``folder``; raise InputError."""
+    script: Script = _exported(folder, "event", name)
+    return script
+
+
+def _exported(folder: Path, what: str, name: str) -> Callable[..., Any]:
+    """Return a function that a feature's package lists in ``__all__``."""
+    path = folder / "__init__.py"
     if not path.is_file():
-        raise InputError(f"unknown judge '{name}': {path} is missing", _HELP)
+        raise InputError(f"unknown {what} '{name}': {path} is missing", _HELP)
     package = loaded(path)
     known: Collection[str] = getattr(package, "__all__", ())
     if name not in known:
         raise InputError(
-            f"unknown judge '{name}'",
-            f"known in {path.parent}: {', '.join(known) or 'none'}",
+            f"unknown {what} '{name}'",
+            f"known in {folder}: {', '.join(known) or 'none'}",
         )
-    judge: Judge | None = getattr(package, name, None)
-    if not callable(judge):
-        raise InputError(f"judge '{name}' in {path.parent} is no function", _HELP)
-    _check_params(judge, name, params)
-    return judge
+    found: Callable[..., Any] | None = getattr(package, name, None)
+    if not callable(found):
+        raise InputError(f"{what} '{name}' in {folder} is no function", _HELP)
+    return found
 
 
 def plots_of(folder: Path) -> Draw | None:

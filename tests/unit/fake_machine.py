@@ -1,5 +1,6 @@
 """A machine in name only, and runs small enough to boot on it in a blink."""
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from made_up import kernel_facts, machine_facts, run_plan
-from temper.machine import BootRequest, BootResult, Clock, Needs, Watcher
+from temper.machine import BootRequest, BootResult, Clock, Guest, Needs, Watcher
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord, parse_record
 from temper.run.prepare import Prepared, Setup
@@ -15,6 +16,7 @@ from temper.run.prepare import Prepared, Setup
 PROGRAMS = 2
 """Programs in the job of every boot."""
 
+FAKE_QEMU = Path(__file__).with_name("fake_qemu.py")
 Behaviour = Callable[[Watcher], BootResult]
 
 
@@ -38,7 +40,7 @@ def result(*statuses: int, console: str = "[    0.000000] Linux\n") -> BootResul
     records: list[AnyRecord] = [
         parse_record({"n": n, **each}) for n, each in enumerate(fields)
     ]
-    return BootResult(records, console, wall_seconds=0.1)
+    return BootResult(records, console)
 
 
 @dataclass
@@ -49,6 +51,10 @@ class FakeMachine:
     booted: list[str] = field(default_factory=list)
     """Variants, in the order their boots began."""
     prepared: int = 0
+    led: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """Command line and hardware of guests that were led."""
+    patience: float = 20
+    """Of guests that are led."""
     name: str = "fake"
     channel: str = "/dev/fake"
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -81,6 +87,19 @@ class FakeMachine:
             watcher.on_program(done)
         behaviour = self.behaviours.get(request.cmdline)
         return behaviour(watcher) if behaviour else result()
+
+    def lead(
+        self,
+        request: BootRequest,
+        work: Path,
+        hardware: Sequence[str],
+        watcher: Watcher,
+    ) -> Guest:
+        with self.lock:
+            self.led.append((request.cmdline, tuple(hardware)))
+        assert request.initramfs.is_file()
+        command = [sys.executable, str(FAKE_QEMU), "-init", request.cmdline]
+        return Guest(command, work, self.patience, watcher.stop)
 
 
 def prepared(

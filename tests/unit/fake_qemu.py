@@ -3,6 +3,10 @@
 
 The commands of its monitor: ``fine`` answers, ``wrong`` is refused, ``quit`` ends it
 well and ``die`` badly, ``tell`` has an event happen.
+
+With ``-init`` the guest answers lines as target/led.c does: ``ok`` and the line again,
+or ``failed`` if it begins with ``fail``, or not at all if it begins with ``hang``.
+What follows ``-init`` goes to the console.
 """
 
 import json
@@ -29,6 +33,19 @@ def repeat(server: socket.socket) -> None:
     talk, _ = server.accept()
     while words := talk.recv(1 << 16):
         talk.sendall(words.upper())
+
+
+def obey(server: socket.socket) -> None:
+    talk, _ = server.accept()
+    talk.sendall(b"ready\n")
+    for line in talk.makefile():
+        match line.split()[0]:
+            case "fail":
+                talk.sendall(b"failed No such file or directory\n")
+            case "hang":
+                pass
+            case _:
+                talk.sendall(f"ok {line}".encode())
 
 
 def monitor(server: socket.socket) -> int:
@@ -64,5 +81,8 @@ if __name__ == "__main__":
     port, qmp = listening("port"), listening("monitor")
     with open(option(r"file:(\S+)"), "w") as console:  # noqa: PTH123 (starts faster)
         console.write("Linux version 6.12\n")
-    threading.Thread(target=repeat, args=[port], daemon=True).start()
+        if "-init" in sys.argv:
+            console.write(sys.argv[sys.argv.index("-init") + 1] + "\n")
+    guest = obey if "-init" in sys.argv else repeat
+    threading.Thread(target=guest, args=[port], daemon=True).start()
     sys.exit(monitor(qmp))

@@ -70,7 +70,7 @@ def test_an_unknown_judge_is_refused_with_those_there_are(tmp_path: Path) -> Non
 def test_a_feature_without_judges_is_told(tmp_path: Path) -> None:
     assert refused(tmp_path / "gone", "landed") == (
         f"unknown judge 'landed': {tmp_path}/gone/judges/__init__.py is missing",
-        "docs/adding-a-feature.md says what judges and plots are",
+        "docs/adding-a-feature.md says what judges, plots and events are",
     )
 
 

@@ -1,14 +1,16 @@
 """The events of kpkeys: what a check after one of them lets pass."""
 
-from importlib import import_module
-from types import ModuleType
+import sys
+from collections.abc import Callable, Mapping
 
 import pytest
 
+from temper.catalog import feature_named
 from temper.errors import BootError
-from temper.paths import REPOSITORY
+from temper.events import events_of
+from temper.extension import script_named
 
-KPKEYS = REPOSITORY / "features" / "kpkeys"
+EVENTS = events_of(feature_named("kpkeys"))
 SOUND = "cpus 2 closed 2 tables 105 writable 0 threads 70 raised 0 section none"
 PASSED = "KTAP version 1;1..2;    ok 1 test_level;    ok 2 test_nested;ok 1 kpkeys;"
 
@@ -32,18 +34,20 @@ class Init:
         return self._results
 
 
-@pytest.fixture
-def events(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(KPKEYS / "events"))
-    return import_module("events")
+def check(init: Init, cpus: int = 2) -> Mapping[str, int]:
+    script = script_named(EVENTS.folder, "reboot")
+    found: Callable[[Init, int], Mapping[str, int]]
+    found = vars(sys.modules[script.__module__])["check"]
+    return found(init, cpus)
 
 
-def test_a_protected_machine_passes(events: ModuleType) -> None:
-    assert events.check(Init()) == "105 tables, 2 KUnit tests"
+def test_a_protected_machine_passes() -> None:
+    assert check(Init()) == {"tables": 105, "KUnit tests": 2}
+    assert set(EVENTS.used) == set(check(Init()))
 
 
-def test_a_thread_may_be_in_a_section_for_a_moment(events: ModuleType) -> None:
-    assert events.check(Init(SOUND.replace("raised 0", "raised 1"), SOUND))
+def test_a_thread_may_be_in_a_section_for_a_moment() -> None:
+    assert check(Init(SOUND.replace("raised 0", "raised 1"), SOUND))
 
 
 @pytest.mark.parametrize(
@@ -57,23 +61,21 @@ def test_a_thread_may_be_in_a_section_for_a_moment(events: ModuleType) -> None:
         ("cpus", ""),
     ],
 )
-def test_less_than_all_protection_does_not(
-    events: ModuleType, there: str, instead: str
-) -> None:
+def test_less_than_all_protection_does_not(there: str, instead: str) -> None:
     with pytest.raises(BootError):
-        events.check(Init(SOUND.replace(there, instead)))
+        check(Init(SOUND.replace(there, instead)))
 
 
 @pytest.mark.parametrize(
     "results", ["", PASSED.replace("ok 2", "not ok 2")], ids=["none", "one fails"]
 )
-def test_nor_does_a_test_of_the_series_that_fails(
-    events: ModuleType, results: str
-) -> None:
+def test_nor_does_a_test_of_the_series_that_fails(results: str) -> None:
     with pytest.raises(BootError):
-        events.check(Init(results=results))
+        check(Init(results=results))
 
 
-def test_a_crash_kernel_has_one_cpu(events: ModuleType) -> None:
+def test_a_crash_kernel_has_one_cpu() -> None:
     alone = SOUND.replace("cpus 2 closed 2", "cpus 1 closed 1")
-    assert events.check(Init(alone), cpus=1)
+    assert check(Init(alone), cpus=1)
+    with pytest.raises(BootError):
+        check(Init(), cpus=1)

@@ -63,7 +63,7 @@ def test_words_go_to_the_guest_and_come_back(guest: Led) -> None:
 def test_a_guest_that_says_nothing_is_given_up(tmp_path: Path) -> None:
     with impatient(tmp_path) as guest, pytest.raises(BootError) as caught:
         guest.receive(1)
-    assert caught.value.message == "nothing comes from the guest's port"
+    assert caught.value.message == "no word from the guest's port in 5 s"
     assert caught.value.console == "Linux version 6.12\n"
 
 

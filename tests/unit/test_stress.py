@@ -14,7 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from made_up import kernel_facts, machine_facts, run_plan
-from temper.analysis.stress import StressBoot, StressReport, stress_report
+from temper.analysis.trial import TrialBoot, TrialReport, trial_report
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature, feature_named
 from temper.cli import app
@@ -22,13 +22,13 @@ from temper.errors import InfraError, InputError
 from temper.kernel import Cache
 from temper.machine import DEFAULT_KIND, KINDS, BootResult, Watcher
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
-from temper.record.plan import Growth, Kind, RunPlan, StressTerms
+from temper.record.plan import Growth, Kind, RunPlan, TrialTerms
 from temper.record.wire import AnyRecord, Samples
 from temper.report.document import Document
 from temper.report.html import to_html
 from temper.report.markdown import to_markdown
-from temper.report.stress_document import stress_document
 from temper.report.terminal import print_documents
+from temper.report.trial_document import trial_document
 from temper.run.planner import Planner
 from temper.run.prepare import Prepared, Setup
 from temper.run.stress import plan_stress
@@ -57,7 +57,7 @@ HARMLESS = (
     "ok 3 test_nmi",
 )
 SOUND = {"done/fork": 3, "pool/failed": 0, "before/pages": 150, "pool/pages": 220}
-TERMS = StressTerms(
+TERMS = TrialTerms(
     seconds=60,
     used=("done/fork", "done/swap"),
     zero=("pool/failed",),
@@ -84,7 +84,7 @@ def plan() -> RunPlan:
         title=KPKEYS.title,
         baseline="",
         complaints=own,
-        stress=TERMS,
+        trial=TERMS,
         command="uv run temper stress kpkeys",
     )
 
@@ -114,14 +114,14 @@ def boot(
     return StoredBoot(facts=facts, records=records, console=console)
 
 
-def report(*boots: StoredBoot) -> StressReport:
+def report(*boots: StoredBoot) -> TrialReport:
     begun = datetime(2026, 11, 22, tzinfo=UTC)
-    return stress_report(StoredRun(id=7, plan=plan(), started=begun, boots=[*boots]))
+    return trial_report(StoredRun(id=7, plan=plan(), started=begun, boots=[*boots]))
 
 
 def judged(
     counters: Mapping[str, int] = SOUND, console: str = "", error: str = ""
-) -> StressBoot:
+) -> TrialBoot:
     """Return what is found of one boot."""
     (found,) = report(boot(BOOTS[0], counters, console, error)).boots
     return found
@@ -204,14 +204,14 @@ def terminal(documents: list[Document]) -> str:
 @pytest.mark.parametrize("write", [terminal, to_markdown, to_html])
 def test_a_report_tells_what_was_wrong(write: Callable[[list[Document]], str]) -> None:
     bad = boot(BOOTS[1], {**SOUND, "done/swap": 0}, "BUG: bad\n")
-    text = write([stress_document(report(boot(BOOTS[0]), bad))])
+    text = write([trial_document(report(boot(BOOTS[0]), bad))])
     assert "WRONG: BUG: bad" in text
     assert "NEVER DONE: done/swap" in text
     assert "NOT CLEAN: lockdep-isolation." in text
     assert "before/pages" in text
     clean = report(boot(BOOTS[0]), boot(BOOTS[1]))
-    assert "CLEAN: nothing was wrong" in write([stress_document(clean)])
-    unfinished = write([stress_document(report(boot(BOOTS[0])))])
+    assert "CLEAN: nothing was wrong" in write([trial_document(clean)])
+    unfinished = write([trial_document(report(boot(BOOTS[0])))])
     assert "NOT FINISHED: lockdep-isolation still has to boot." in unfinished
 
 
@@ -261,9 +261,9 @@ def test_each_kernel_boots_on_each_machine(bench: Bench) -> None:
 
 def test_a_plan_says_what_it_is_judged_by(bench: Bench) -> None:
     planned = bench.plan()
-    assert planned.stress is not None
-    assert planned.stress.seconds == 60
-    assert "done/fork" in planned.stress.used
+    assert planned.trial is not None
+    assert planned.trial.seconds == 60
+    assert "done/fork" in planned.trial.used
     assert RunPlan.model_validate_json(planned.model_dump_json()) == planned
     for pattern in (*KPKEYS.complaints, *stress_of(KPKEYS).complaints):
         assert pattern in planned.complaints

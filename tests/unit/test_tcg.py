@@ -319,18 +319,18 @@ def test_a_full_disk_is_not_the_kernels_fault(
         (
             BOOT + "\nhello from a program\n",
             "",
-            "the target's records are spoilt: record 1 is not JSON: 'hello from a "
+            "the target's records are corrupt: record 1 is not JSON: 'hello from a "
             "program'",
         ),
         (
             BOOT + '\n{"n":2,"type":"end"}',
             "",
-            "the target's records are spoilt: record 1 is missing; 2 came instead",
+            "the target's records are corrupt: record 1 is missing; 2 came instead",
         ),
         (
             BOOT + '\n{"n":1,"ty',
             "",
-            "the target's records are spoilt: record 1 is not JSON: '{\"n\":1,\"ty'",
+            "the target's records are corrupt: record 1 is not JSON: '{\"n\":1,\"ty'",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What comes over the channel, whole and spoilt."""
+"""What comes over the channel, whole and corrupt."""
 
 import json
 

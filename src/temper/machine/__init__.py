@@ -7,10 +7,10 @@ from temper.machine.base import (
     Limits,
     Machine,
     Needs,
-    StoppedError,
-    Watcher,
 )
 from temper.machine.kinds import DEFAULT_KIND, KINDS, kind_named
+from temper.machine.qemu import Guest
+from temper.machine.watcher import StoppedError, Watcher
 
 __all__ = [
     "DEFAULT_KIND",
@@ -18,6 +18,7 @@ __all__ = [
     "BootRequest",
     "BootResult",
     "Clock",
+    "Guest",
     "Limits",
     "Machine",
     "Needs",

@@ -1,12 +1,13 @@
-"""What every machine can do, and what it says of itself."""
+"""What every machine can do, and what it says about itself."""
 
-import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
 from temper.arch import Arch
+from temper.machine.qemu import Guest
+from temper.machine.watcher import Watcher
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord
 
@@ -36,7 +37,6 @@ class BootResult:
     records: list[AnyRecord]
     """All of them, by their sequence numbers without a gap."""
     console: str
-    wall_seconds: float
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Machine(Protocol):
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError if it cannot."""
 
-    def boot(self, request: BootRequest, work: Path, watcher: "Watcher") -> BootResult:
+    def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
         """Start a kernel and wait for the end of its job.
 
         ``work`` is an empty folder for what the machine writes meanwhile. Raises
@@ -114,16 +114,15 @@ class Machine(Protocol):
         StoppedError when the watcher asked for it.
         """
 
+    def lead(
+        self,
+        request: BootRequest,
+        work: Path,
+        hardware: Sequence[str],
+        watcher: Watcher,
+    ) -> Guest:
+        """Return a guest that is started by a ``with`` and then does as it is told.
 
-@dataclass(frozen=True)
-class Watcher:
-    """Who waits for a boot, from another thread."""
-
-    stop: threading.Event
-    """Set it, and the boot is given up."""
-    on_program: Callable[[int], None] = lambda done: None
-    """Told how many programs of the job have ended."""
-
-
-class StoppedError(Exception):
-    """Somebody asked for the boot to be stopped."""
+        ``hardware``: more options of the machine. Its init must be target/led.c.
+        Raises InfraError if the machine cannot.
+        """

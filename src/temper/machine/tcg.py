@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +17,11 @@ from temper.machine.base import (
     Clock,
     Limits,
     Needs,
-    StoppedError,
-    Watcher,
 )
 from temper.machine.capacity import host_capacity
 from temper.machine.plugin import api_level, build_plugin
 from temper.machine.qemu import (
+    Guest,
     Launch,
     Process,
     console_words,
@@ -30,6 +30,7 @@ from temper.machine.qemu import (
     records_words,
     text_of,
 )
+from temper.machine.watcher import StoppedError, Watcher
 from temper.progress import Progress
 from temper.record.boot import MachineFacts
 from temper.record.wire import (
@@ -112,13 +113,12 @@ class Tcg:
 
     def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
         """Boot ``request``; see Machine.boot."""
-        started = time.monotonic()
         command = self._command(request, work)
         if request.exact:
             out = escaped(work / "classes")
             command += ["-plugin", f"file={escaped(self._plugin())},out={out}"]
         try:
-            _Guest(command, work, self._limits, watcher).run()
+            _Job(command, work, self._limits, watcher).run()
             console = text_of(work / "console")
             records = _records(text_of(work / "records"), console)
         except BootError as error:
@@ -127,7 +127,18 @@ class Tcg:
             raise self._unheard(error) from error
         if request.exact:
             records += _class_records(text_of(work / "classes"), records)
-        return BootResult(records, console, time.monotonic() - started)
+        return BootResult(records, console)
+
+    def lead(
+        self,
+        request: BootRequest,
+        work: Path,
+        hardware: Sequence[str],
+        watcher: Watcher,
+    ) -> Guest:
+        """Return a guest that does as it is told; see Machine.lead."""
+        command = [*self._launch(request, restarts=True).words(), *hardware]
+        return Guest(command, work, self._limits.silence, watcher.stop)
 
     def _unheard(self, error: BootError) -> BootError:
         config = ", ".join(self.needs(exact=False).config)
@@ -142,7 +153,11 @@ class Tcg:
         return " ".join(filter(None, (needed, request.cmdline)))
 
     def _command(self, request: BootRequest, work: Path) -> list[str]:
-        launch = Launch(
+        channels = (*console_words(work), *records_words(self._arch, work))
+        return [*self._launch(request).words(), *channels]
+
+    def _launch(self, request: BootRequest, *, restarts: bool = False) -> Launch:
+        return Launch(
             arch=self._arch,
             image=request.image,
             initramfs=request.initramfs,
@@ -152,13 +167,12 @@ class Tcg:
             memory=f"{request.memory or _MEMORY}M",
             exact=request.exact,
             in_turn=request.exact and self.in_turn,
+            restarts=restarts,
         )
-        channels = (*console_words(work), *records_words(self._arch, work))
-        return [*launch.words(), *channels]
 
 
 @dataclass
-class _Guest:
+class _Job:
     """A guest at its job, watched until it ends."""
 
     command: list[str]
@@ -237,7 +251,7 @@ def _records(text: str, console: str) -> list[AnyRecord]:
             records.append(parse_line(line, len(records)))
     except WireError as error:
         # A kernel that dies tears the line it was sending.
-        how = f"the target's records are spoilt: {error}"
+        how = f"the target's records are corrupt: {error}"
         if bad_end:
             how = f"the job did not end: {bad_end[0]}"
         raise BootError(how, console=console) from error

@@ -1,9 +1,9 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove``, ``compare`` or ``stress``. Its plan
-says what has to be built, what has to be booted, and all that its verdict depends on.
-So the plan can be printed, stored and sent elsewhere, and a stored run is judged by its
-own plan alone, whatever has become of the feature since.
+A *run* is one call of ``temper price``, ``prove``, ``compare``, ``stress`` or
+``events``. Its plan says what has to be built, what has to be booted, and all that its
+verdict depends on. So the plan can be printed, stored and sent elsewhere, and a stored
+run is judged by its own plan alone, whatever has become of the feature since.
 
 Paths of files in the checkout are relative to it; all others are absolute.
 """
@@ -33,6 +33,7 @@ class Kind(StrEnum):
     PROVE = "prove"
     COMPARE = "compare"
     STRESS = "stress"
+    EVENTS = "events"
 
 
 class Slot(Plain):
@@ -177,16 +178,29 @@ class Growth(Plain):
     most: int
 
 
-class StressTerms(Plain):
-    """The criteria by which a boot under stress is judged."""
+class TrialTerms(Plain):
+    """The criteria by which a boot under stress, or through an event, is judged."""
 
-    seconds: int
-    """How long the stress lasts, in the guest's time."""
+    seconds: int = 0
+    """How long the stress lasts, in the guest's time; 0: as long as the event."""
     used: tuple[str, ...]
     """Counters that must be above 0, or the boot shows nothing about them."""
     zero: tuple[str, ...] = ()
     """Counters of failures."""
     growth: tuple[Growth, ...] = ()
+
+
+class Scripts(Plain):
+    """The scripts that lead guests through events, from outside."""
+
+    folder: str
+    """A Python package with a function for each event."""
+    digest: str
+    """SHA-256 over its files."""
+    by_variant: dict[str, str]
+    """variant -> the function that leads its boot."""
+    hardware: tuple[str, ...] = ()
+    """Options of the machine that the events need."""
 
 
 class RunPlan(Plain):
@@ -203,7 +217,7 @@ class RunPlan(Plain):
     arch: str
     machine: str
     baseline: str
-    """The variant that prices are relative to; empty: there are no prices (stress)."""
+    """The variant that prices are relative to; empty: no prices (stress, events)."""
     control: str = ""
     """The variant that must be vulnerable (prove)."""
     hardened: tuple[str, ...] = ()
@@ -226,8 +240,10 @@ class RunPlan(Plain):
     """The expensive register write that the feature states, if any (price)."""
     calls: int = 0
     """System calls to time in each boot (price, compare)."""
-    stress: StressTerms | None = None
-    """The criteria for its boots (stress)."""
+    trial: TrialTerms | None = None
+    """The criteria for its boots (stress, events)."""
+    scripts: Scripts | None = None
+    """What leads its boots, instead of a job (events)."""
     work: Work
     slots: tuple[Slot, ...]
     command: str

@@ -3,14 +3,14 @@
 import json
 
 from temper.analysis.models import PriceReport, ProofReport
-from temper.analysis.stress import StressReport
+from temper.analysis.trial import TrialReport
 
-Report = PriceReport | ProofReport | StressReport
+Report = PriceReport | ProofReport | TrialReport
 
 SCHEMAS: dict[str, type[Report]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
-    "stress.v1.json": StressReport,
+    "trial.v1.json": TrialReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 

@@ -13,17 +13,19 @@ from pathlib import Path
 
 from temper.digest import file_digest
 from temper.errors import BootError, InfraError
-from temper.machine import BootRequest, Machine, StoppedError, Watcher
+from temper.machine import BootRequest, BootResult, Machine, StoppedError, Watcher
 from temper.process import SCRATCH_FULL_HINT
 from temper.progress import Progress, Task
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.plan import RunPlan, Slot
 from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
-from temper.run.initramfs import pack
+from temper.run.initramfs import pack, pack_for_kexec
+from temper.run.leading import lead
 from temper.run.prepare import Setup
 from temper.store import Store
 
 _NOT_STARTED = 127
+_RELEASE = re.compile(r"Linux version (\S+)")
 # The kernel puts the time before each of its lines.
 _OF_KERNEL = re.compile(r"\[ *\d+\.\d+\] ")
 
@@ -40,6 +42,11 @@ class Campaign:
     store: Store
     progress: Progress
 
+    @property
+    def _steps(self) -> int:
+        """In how many steps progress tells of a boot; a led one has no programs."""
+        return max(1, self.plan.work.program_count)
+
     def boot_all(self, title: str) -> None:
         """Boot every slot that the store is without.
 
@@ -48,7 +55,7 @@ class Campaign:
         """
         self.machine.prepare()
         slots = self.store.missing(self.run)
-        total = self.plan.work.program_count * len(slots)
+        total = self._steps * len(slots)
         with self.progress.task(title, total) as task:
             self._boot(slots, _Gauge(task, slots))
         self.store.finish(self.run)
@@ -91,48 +98,59 @@ class Campaign:
             records: list[AnyRecord] = []
             error = console = ""
             try:
-                result = self.machine.boot(request, work, watcher)
+                result = self._carry_out(slot.variant, request, work, watcher)
                 records, console = result.records, result.console
                 _check_exits(records, console)
             except BootError as failure:
                 error, console = failure.message, console or failure.console
-            facts = self._facts(slot, request, begun, records, error)
-        gauge.show(slot, self.plan.work.program_count)
+            facts = self._facts(slot, request, begun, _release(records, console), error)
+        gauge.show(slot, self._steps)
         dumped = [record.model_dump(mode="json") for record in records]
         return StoredBoot(facts=facts, records=dumped, console=console)
 
+    def _carry_out(
+        self, variant: str, request: BootRequest, work: Path, watcher: Watcher
+    ) -> BootResult:
+        """Have the job done, or the guest led by its script."""
+        scripts = self.plan.scripts
+        if scripts is None:
+            return self.machine.boot(request, work, watcher)
+        return lead(self.machine, scripts, variant, request, work, watcher)
+
     def _request(self, variant: str, work: Path) -> BootRequest:
-        planned, setup = self.plan.variants[variant], self.setups[variant]
-        request = BootRequest(
-            image=setup.image,
-            initramfs=work / "initramfs",
+        planned = self.plan.variants[variant]
+        return BootRequest(
+            image=self.setups[variant].image,
+            initramfs=self._initramfs(self.setups[variant], work),
             cmdline=planned.cmdline,
             cpu=planned.cpu,
             exact=self.plan.work.exact,
             cpus=self.plan.work.cpus,
             memory=self.plan.work.memory,
         )
-        unit = self.machine.clock(request.exact).unit
+
+    def _initramfs(self, setup: Setup, work: Path) -> Path:
+        if self.plan.scripts:
+            return pack_for_kexec(setup.image, list(setup.files), work)
+        unit = self.machine.clock(self.plan.work.exact).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
         job = [*head, *self.plan.work.job]
-        pack(job, list(setup.files), work, setup.host_files)
-        return request
+        return pack(job, list(setup.files), work, setup.host_files)
 
     def _facts(
         self,
         slot: Slot,
         request: BootRequest,
         begun: datetime,
-        records: list[AnyRecord],
+        release: str,
         error: str,
     ) -> BootFacts:
-        first = records[0] if records else None
         return BootFacts(
             variant=slot.variant,
             repeat=slot.repeat,
             machine=self.machine.facts(request),
             kernel=self.setups[slot.variant].kernel,
-            release=first.release if isinstance(first, Boot) else "",
+            release=release,
             initramfs_hash=file_digest(request.initramfs),
             status="boot_error" if error else "ok",
             error=error,
@@ -179,6 +197,14 @@ def _check_exits(records: list[AnyRecord], console: str) -> None:
             raise InfraError(f"'{record.program}' did not start in the target: {why}")
         how = f"'{record.program}' {_ended(record.status)}"
         raise BootError("; ".join([how, *_last_of_programs(console)]), console=console)
+
+
+def _release(records: list[AnyRecord], console: str) -> str:
+    """Return what the target says of its kernel, or what the kernel says itself."""
+    if records and isinstance(records[0], Boot):
+        return records[0].release
+    found = _RELEASE.search(console)
+    return found[1] if found else ""
 
 
 def _said(program: str, console: str) -> str:

@@ -21,19 +21,39 @@ def pack(
     """
     root = work / "root"
     root.mkdir()
+    (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
+    (root / "job").chmod(0o644)
+    return _packed(root, files, work / "initramfs", host_files)
+
+
+def pack_for_kexec(image: Path, files: list[Path], work: Path) -> Path:
+    """Make an initramfs of ``files``, in ``work``, from which a kernel can kexec.
+
+    It also has the kernel image, as ``/kernel``, and an initramfs without those two,
+    as ``/initramfs``.
+    """
+    inner, outer, kernel = work / "inner", work / "outer", work / "kernel"
+    inner.mkdir()
+    outer.mkdir()
+    kernel.symlink_to(image)
+    initramfs = _packed(inner, files, inner.parent / "initramfs", ())
+    return _packed(outer, [*files, kernel, initramfs], work / "initramfs-kexec", ())
+
+
+def _packed(
+    root: Path, files: Sequence[Path], archive: Path, host_files: Sequence[Path]
+) -> Path:
+    """Pack what is in ``root`` and the files as ``archive``."""
     for path in files:
         _put(path, root / path.name)
     for path in host_files:
         _put(path, root / path.relative_to("/"))
-    (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
-    (root / "job").chmod(0o644)
     # Sorted, so that folders come before their contents.
     packed = sorted(root.rglob("*"))
     names = [str(path.relative_to(root)) for path in packed]
     for path in (*packed, root):
         os.utime(path, (0, 0))
-    archive = work / "initramfs"
-    listing = work / "listing"
+    listing = archive.with_suffix(".listing")
     listing.write_text("".join(f"{name}\n" for name in names))
     options = ("-o", "-H", "newc", "--reproducible", "-R", "0:0")
     command: tuple[str | Path, ...] = ("cpio", *options, "-F", archive)

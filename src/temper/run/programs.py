@@ -44,6 +44,11 @@ def target_programs(arch: Arch, wanted: Collection[str] = ()) -> Programs:
     )
 
 
+def led_init(arch: Arch) -> Programs:
+    """Plan the init of guests that the host leads through events."""
+    return programs(arch, TARGET, {"init": ("led.c",)}, "init of led guests")
+
+
 def proof_programs(arch: Arch, feature: Feature) -> Programs:
     """Plan the programs of a feature's proofs, definitions and in-force check."""
     sources = {p.program: (f"{p.program}.c",) for p in feature.target_programs}

@@ -11,7 +11,7 @@ from temper.record.plan import (
     Kind,
     RunPlan,
     Slot,
-    StressTerms,
+    TrialTerms,
     VariantPlan,
     Work,
 )
@@ -45,7 +45,7 @@ def plan_stress(
         baseline="",
         variants=variants,
         complaints=(*feature.complaints, *stress.complaints),
-        stress=StressTerms(
+        trial=TrialTerms(
             seconds=seconds,
             used=stress.used,
             zero=stress.zero,

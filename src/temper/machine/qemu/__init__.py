@@ -3,6 +3,7 @@
 All of Temper that starts a QEMU starts it here.
 """
 
+from temper.machine.qemu.guest import Guest
 from temper.machine.qemu.launch import (
     Launch,
     console_words,
@@ -16,6 +17,7 @@ from temper.machine.qemu.led import Led
 from temper.machine.qemu.process import Process, text_of
 
 __all__ = [
+    "Guest",
     "Launch",
     "Led",
     "Process",

@@ -3,6 +3,7 @@
 import re
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from typing import Any, Self
 from temper.errors import BootError
 from temper.machine.qemu.monitor import Monitor
 from temper.machine.qemu.process import Process, text_of
+from temper.machine.watcher import StoppedError
 
 _POLL = 0.05
 
@@ -21,11 +23,19 @@ class Led:
     """A running guest; it ends with the ``with`` block.
 
     Whatever it is asked for raises BootError if it does not come about within
-    ``patience`` seconds, InfraError if QEMU is to blame.
+    ``patience`` seconds, InfraError if QEMU is to blame, and StoppedError once
+    ``stop`` is set.
     """
 
-    def __init__(self, command: Sequence[str], work: Path, patience: float) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        work: Path,
+        patience: float,
+        stop: threading.Event | None = None,
+    ) -> None:
         """``command`` gives it console, port and monitor in ``work``, see launch."""
+        self._stop = stop or threading.Event()
         self.work = work
         self._patience = patience
         self._process = Process(command, work)
@@ -86,16 +96,21 @@ class Led:
 
     def receive(self, most: int) -> bytes:
         """Wait for something from the guest's port, ``most`` bytes at once."""
-        came, _, _ = select.select([self._port], [], [], self._patience)
-        what = self._port.recv(most) if came else b""
+        self.wait_until(self._something_came, "word from the guest's port")
+        what = self._port.recv(most)
         if not what:
-            raise self._failed("nothing comes from the guest's port")
+            raise self._failed("the guest's port was closed")
         return what
+
+    def _something_came(self) -> bool:
+        return bool(select.select([self._port], [], [], 0)[0])
 
     def wait_until(self, true: Callable[[], bool], what: str) -> None:
         """Wait for anything; ``what`` is it in words."""
         end = time.monotonic() + self._patience
         while not true():
+            if self._stop.is_set():
+                raise StoppedError
             # It may have come about in QEMU's last moments.
             if not self._process.running and not true():
                 self._process.check_end()

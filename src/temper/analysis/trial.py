@@ -1,4 +1,4 @@
-"""The results of a stress run."""
+"""The results of a trial: boots that must come out clean, under stress or events."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from temper.analysis.console import boot_complaints
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Growth, RunPlan, StressTerms
+from temper.record.plan import Growth, RunPlan, TrialTerms
 from temper.record.wire import Samples, parse_record
 
 
@@ -16,8 +16,8 @@ class _Report(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class StressBoot(_Report):
-    """One boot under stress."""
+class TrialBoot(_Report):
+    """One boot of a trial."""
 
     variant: str
     title: str
@@ -29,47 +29,48 @@ class StressBoot(_Report):
     wrong: list[str]
     """Why it ended early, complaints on the console, failures that were counted."""
     never_done: list[str]
-    """Counters that stayed 0, so the boot shows nothing about these operations."""
+    """Counters that stayed 0, so the boot shows nothing about what they count."""
     counters: dict[str, int]
-    """Name -> the last value that the program sent."""
+    """Name -> the last value that the program sent, or the event's script found."""
 
     @property
     def clean(self) -> bool:
-        """Whether nothing went wrong and no operation was left out."""
+        """Whether nothing went wrong and nothing was left out."""
         return not (self.wrong or self.never_done)
 
 
-class StressReport(_Report):
-    """What ``temper stress`` prints."""
+class TrialReport(_Report):
+    """What ``temper stress`` and ``temper events`` print."""
 
     schema_version: Literal[1] = 1
-    kind: Literal["stress"] = "stress"
+    kind: Literal["stress", "events"]
     run: int
     feature: str
     title: str
     arch: str
     machine: str
     seconds: int
-    """How long the stress lasted in each boot, in the guest's time."""
+    """How long the stress lasted in each boot, in the guest's time; 0: events."""
     started: datetime
     clean: bool
-    """True: all boots ran, nothing went wrong and no operation was left out."""
+    """True: all boots ran, nothing went wrong and nothing was left out."""
     missing: list[str]
     """Variants that have not booted yet."""
-    boots: list[StressBoot]
+    boots: list[TrialBoot]
     command: str
     temper_version: str
 
 
-def stress_report(run: StoredRun) -> StressReport:
+def trial_report(run: StoredRun) -> TrialReport:
     """Judge a run by the terms of its plan."""
     plan = run.plan
-    terms = plan.stress
+    terms = plan.trial
     assert terms is not None
     boots = [_boot(plan, terms, boot) for boot in run.boots]
     booted = {boot.variant for boot in boots}
     missing = [name for name in plan.variants if name not in booted]
-    return StressReport(
+    return TrialReport(
+        kind="events" if plan.scripts else "stress",
         run=run.id,
         feature=plan.feature,
         title=plan.title,
@@ -85,13 +86,13 @@ def stress_report(run: StoredRun) -> StressReport:
     )
 
 
-def _boot(plan: RunPlan, terms: StressTerms, boot: StoredBoot) -> StressBoot:
+def _boot(plan: RunPlan, terms: TrialTerms, boot: StoredBoot) -> TrialBoot:
     facts = boot.facts
     counters = _counters(boot)
     ended = [facts.error] if facts.error else []
     # If a boot ended early, its error already says why there are no counters.
     used = terms.used if counters or not ended else ()
-    return StressBoot(
+    return TrialBoot(
         variant=facts.variant,
         title=plan.variants[facts.variant].title,
         cpu_model=facts.machine.cpu_model,
@@ -110,7 +111,7 @@ def _counters(boot: StoredBoot) -> dict[str, int]:
     return {r.name: r.values[-1] for r in records if isinstance(r, Samples)}
 
 
-def _failures(terms: StressTerms, counters: Mapping[str, int]) -> list[str]:
+def _failures(terms: TrialTerms, counters: Mapping[str, int]) -> list[str]:
     failed = [
         f"{name} is {counters[name]}" for name in terms.zero if counters.get(name)
     ]

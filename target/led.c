@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Description: the first process of a guest that the host leads through events. It
- * obeys the lines that it reads from /dev/ttyS1 and answers each with a line, "ok" or
- * "failed" and what there is to report:
+ * loads every module in the root folder. Then it obeys the lines that it reads from
+ * /dev/ttyS1 and answers each with a line, "ok" or "failed" and what there is to
+ * report:
  *   read FILE               report its contents as one line
  *   write FILE TEXT
  *   use MEGABYTES           use memory, in a process of its own
@@ -15,6 +16,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/kexec.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -201,6 +203,20 @@ static void load_module(const char *path)
 	close(fd);
 }
 
+static void load_modules(void)
+{
+	glob_t found;
+	int status = glob("/*.ko", 0, NULL, &found);
+
+	if (status == GLOB_NOMATCH)
+		return;
+	if (status)
+		fail("glob");
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		load_module(found.gl_pathv[i]);
+	globfree(&found);
+}
+
 int main(void)
 {
 	static char line[4096];
@@ -209,7 +225,7 @@ int main(void)
 	mount_or_fail("proc", "/proc");
 	mount_or_fail("sysfs", "/sys");
 	mount_or_fail("debugfs", "/sys/kernel/debug");
-	load_module("/kpkeys_events.ko");
+	load_modules();
 	open_host();
 	fputs("ready\n", to_host);
 	while (fgets(line, sizeof(line), from_host)) {

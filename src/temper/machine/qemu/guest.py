@@ -1,20 +1,27 @@
 """A guest whose init is told from outside what to do."""
 
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from temper.errors import BootError
-from temper.machine.qemu import Led, console_words, monitor_words, port_words
-
-PATIENCE = 180.0
-"""Seconds, for whatever a guest is asked for. On an idle host it takes a few."""
+from temper.machine.qemu.launch import console_words, monitor_words, port_words
+from temper.machine.qemu.led import Led
 
 
 class Guest(Led):
-    """A running guest with that init; it ends with the ``with`` block."""
+    """A running guest with ``target/led.c`` as its init."""
 
-    def __init__(self, command: list[str], work: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        work: Path,
+        patience: float,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """``command``: without console, port and monitor."""
         outside = (*console_words(work), *port_words(work), *monitor_words(work))
-        super().__init__([*command, *outside], work, PATIENCE)
+        super().__init__([*command, *outside], work, patience, stop)
         self._rest = b""
 
     def ready(self) -> None:
@@ -27,19 +34,19 @@ class Guest(Led):
         self.send(order.encode() + b"\n")
 
     def answer(self) -> str:
-        """Wait for what init has to say to the last order."""
+        """Wait for init's reply to the last order; raise BootError if it failed."""
         line = self._line()
         if not line.startswith("ok"):
-            raise BootError(f"init: {line}")
+            raise BootError(f"init: {line}", console=self.console)
         return line.removeprefix("ok").strip()
 
     def do(self, order: str) -> str:
-        """Have an order carried out; return what there is to tell."""
+        """Have an order carried out; return the reply."""
         self.tell(order)
         try:
             return self.answer()
         except BootError as error:
-            raise BootError(f"{order}: {error}") from error
+            raise BootError(f"{order}: {error}", console=self.console) from error
 
     def _line(self) -> str:
         while b"\n" not in self._rest:

@@ -1,0 +1,63 @@
+"""Reads the events that a feature is led through: ``features/*/events/events.toml``."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from temper.catalog import Feature, Pattern, read_toml
+from temper.errors import InputError
+from temper.extension import script_named
+from temper.record.plan import Plain
+from temper.stress import Board
+
+
+class Event(Plain):
+    """Something that happens to a machine; the function of that name leads to it."""
+
+    title: str
+    expected_complaints: tuple[Pattern, ...] = ()
+    """Regular expressions of complaints that the event itself causes."""
+    needs: tuple[str, ...] = ()
+    """Files of the host; ``scripts/setup events`` installs them."""
+
+
+class Events(Plain):
+    """Events, and the kernel and machines that they happen to."""
+
+    arch: str
+    modules: tuple[str, ...] = ()
+    """``<module>.c``: kernel modules that init loads."""
+    cpus: int = Field(gt=0)
+    memory: int = Field(gt=0)
+    """In MiB."""
+    hardware: tuple[str, ...] = ()
+    """Options of the machine."""
+    config: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines on top of the first hardened variant's."""
+    complaints: tuple[Pattern, ...] = ()
+    """Regular expressions of console lines by which tests in the kernel complain."""
+    used: tuple[str, ...] = Field(min_length=1)
+    """What each script must have found, in any number above 0."""
+    events: dict[str, Event] = Field(min_length=1)
+    machines: dict[str, Board] = Field(min_length=1)
+    folder: Path
+
+
+def events_of(feature: Feature) -> Events:
+    """Return the events of a feature.
+
+    Raises InputError if it has none, or lacks a file or a script.
+    """
+    folder = feature.folder / "events"
+    if not folder.is_dir():
+        raise InputError(
+            f"{feature.name} has no events", f"{folder}/events.toml would describe them"
+        )
+    path = folder / "events.toml"
+    events = read_toml(path, Events, folder=folder)
+    for module in events.modules:
+        if not (folder / f"{module}.c").is_file():
+            raise InputError(f"{path}: {module}.c is missing")
+    for name in events.events:
+        script_named(folder, name)
+    return events

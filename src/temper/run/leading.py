@@ -1,0 +1,104 @@
+"""Leads guests through an event, as a feature's script says."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from temper.errors import BootError, InputError, TemperError
+from temper.extension import script_named
+from temper.machine import (
+    BootRequest,
+    BootResult,
+    Guest,
+    Machine,
+    StoppedError,
+    Watcher,
+)
+from temper.paths import absolute
+from temper.record.plan import Scripts
+from temper.record.wire import Samples
+
+
+@dataclass
+class Leader:
+    """What a script boots its guests with, one after the other."""
+
+    machine: Machine
+    request: BootRequest
+    hardware: Sequence[str]
+    work: Path
+    """A folder for the script's own files, such as disks."""
+    watcher: Watcher
+    _consoles: list[str] = field(default_factory=list)
+
+    @property
+    def cpus(self) -> int:
+        """How many CPUs each guest has."""
+        return self.request.cpus
+
+    @property
+    def cmdline(self) -> str:
+        """What every guest has on its kernel command line."""
+        needed = self.machine.needs(exact=False).cmdline
+        return " ".join(filter(None, (needed, self.request.cmdline)))
+
+    @property
+    def console(self) -> str:
+        """What the kernels of all guests have said so far."""
+        return "".join(self._consoles)
+
+    @contextmanager
+    def boot(self, cmdline: str = "", hardware: Sequence[str] = ()) -> Iterator[Guest]:
+        """Start a guest, and end it with the ``with`` block.
+
+        ``cmdline`` and ``hardware`` are added to those of all guests.
+        """
+        work = self.work / f"boot-{len(self._consoles) + 1}"
+        work.mkdir()
+        words = " ".join(filter(None, (self.request.cmdline, cmdline)))
+        request = replace(self.request, cmdline=words)
+        guest = self.machine.lead(
+            request, work, (*self.hardware, *hardware), self.watcher
+        )
+        try:
+            with guest:
+                yield guest
+        finally:
+            self._consoles.append(guest.console)
+
+
+def lead(
+    machine: Machine,
+    scripts: Scripts,
+    variant: str,
+    request: BootRequest,
+    work: Path,
+    watcher: Watcher,
+) -> BootResult:
+    """Call the script of a variant; return what it found as samples.
+
+    Raises BootError, with the console, if the guest did not do as the script wants,
+    InfraError if the machine is to blame, and InputError for a script with a bug.
+    """
+    script = script_named(absolute(scripts.folder), scripts.by_variant[variant])
+    leader = Leader(machine, request, scripts.hardware, work, watcher)
+    try:
+        found = script(leader)
+    except BootError as error:
+        error.console = leader.console
+        raise
+    except (TemperError, StoppedError):
+        raise
+    except Exception as error:
+        # This is the feature's own code, so its author must fix any error in it.
+        raise InputError(
+            f"the event '{script.__name__}' cannot go on: "
+            f"{type(error).__name__}: {error}",
+            f"fix it in {scripts.folder}",
+        ) from error
+    records = [
+        Samples(n=n, type="samples", name=name, values=[value])
+        for n, (name, value) in enumerate(found.items())
+    ]
+    return BootResult(list(records), leader.console)

@@ -1,0 +1,323 @@
+"""Events: what is planned, how guests are led, what is stored and told of it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_machine import FakeMachine
+from kernels import fake_source
+from rich.console import Console
+from typer.testing import CliRunner
+
+from made_up import kernel_facts
+from temper.analysis.trial import TrialReport, trial_report
+from temper.arch import Arch, arch_named
+from temper.catalog import Feature, feature_named
+from temper.cli import app
+from temper.errors import InfraError, InputError
+from temper.events import events_of
+from temper.kernel import Cache
+from temper.machine import DEFAULT_KIND, KINDS
+from temper.progress import Quiet
+from temper.record.boot import StoredRun
+from temper.record.plan import RunPlan
+from temper.report.terminal import print_documents
+from temper.report.trial_document import trial_document
+from temper.run.events import plan_events
+from temper.run.execute import execute
+from temper.run.planner import Planner
+from temper.run.prepare import Prepared, Setup
+from temper.store import Store
+
+KPKEYS = feature_named("kpkeys")
+
+TOML = """
+arch = "x86_64"
+cpus = 2
+memory = 256
+hardware = ["-M", "pc"]
+config = ["CONFIG_MADE_UP=y"]
+complaints = ["it hurts"]
+used = ["looks"]
+[events]
+sleep = { title = "sleep" }
+reboot = { title = "reboot", expected_complaints = ["Kernel panic"] }
+[machines.max]
+title = "the largest"
+cpu = "max"
+cmdline = "of=max"
+[machines.small]
+title = "the smallest"
+cpu = "qemu64"
+"""
+
+SCRIPTS = '''
+"""Events."""
+
+from temper.errors import BootError
+
+__all__ = ["reboot", "sleep"]
+
+
+def sleep(leader):
+    with leader.boot("asleep", ["-disk"]) as guest:
+        guest.ready()
+        assert guest.do("read FILE") == "read FILE"
+    with leader.boot() as guest:
+        guest.ready()
+    (leader.work / "own").write_text("")
+    return {"looks": 3}
+
+
+def reboot(leader):
+    with leader.boot() as guest:
+        guest.ready()
+        guest.do(ORDER)
+    return FOUND
+'''
+
+
+class Bench:
+    """A feature with events, on a fake kernel and a fake machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.machine = FakeMachine()
+        fake_source(root / "linux")
+        self.folder = root / "events"
+        self.folder.mkdir()
+        self.write(TOML)
+        self.script()
+
+    def write(self, toml: str) -> None:
+        (self.folder / "events.toml").write_text(toml)
+
+    def script(self, order: str = "use 3", found: str = "{'looks': 3}") -> None:
+        text = SCRIPTS.replace("ORDER", repr(order)).replace("FOUND", found)
+        (self.folder / "__init__.py").write_text(text)
+
+    @property
+    def feature(self) -> Feature:
+        return KPKEYS.model_copy(update={"folder": self.root, "variants": self.plain})
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """Variants without patches, which do not fit the fake kernel's folder."""
+        return {
+            name: variant.model_copy(update={"patches": ()})
+            for name, variant in KPKEYS.variants.items()
+        }
+
+    def plan(
+        self,
+        *events: str,
+        feature: Feature | None = None,
+        arch: Arch = arch_named("x86_64"),  # noqa: B008 (immutable)
+    ) -> RunPlan:
+        planner = Planner(arch, Cache(self.root / "cache"), self.root / "linux")
+        return plan_events(planner, feature or self.feature, events)
+
+    def run(self, *events: str, resume: int | None = None) -> StoredRun:
+        plan = self.plan(*events)
+        image = self.root / "bzImage"
+        image.write_bytes(b"not really a kernel")
+        setup = Setup(image, kernel_facts(), (image,))
+        prepared = Prepared(plan, dict.fromkeys(plan.variants, setup))
+        with Store.open(f"sqlite:///{self.root}/store.db") as store:
+            return execute(prepared, self.machine, store, Quiet(), resume)
+
+    def report(self, *events: str) -> TrialReport:
+        return trial_report(self.run(*events))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_each_event_happens_to_each_machine(bench: Bench) -> None:
+    planned = bench.plan()
+    names = ["sleep-max", "reboot-max", "sleep-small", "reboot-small"]
+    assert [slot.variant for slot in planned.slots] == names
+    assert len({variant.kernel.key for variant in planned.variants.values()}) == 1
+    assert "CONFIG_MADE_UP=y" in planned.variants["sleep-max"].kernel.options
+    reboot = planned.variants["reboot-small"]
+    assert reboot.title == "reboot; the smallest"
+    assert reboot.expected_complaints == ("Kernel panic",)
+    assert planned.scripts is not None
+    assert planned.scripts.by_variant["reboot-small"] == "reboot"
+    assert RunPlan.model_validate_json(planned.model_dump_json()) == planned
+
+
+def test_some_events_only(bench: Bench) -> None:
+    planned = bench.plan("reboot")
+    assert list(planned.variants) == ["reboot-max", "reboot-small"]
+    assert "events kpkeys --events reboot" in planned.command
+
+
+def test_another_script_is_another_plan(bench: Bench) -> None:
+    before = bench.plan()
+    bench.script(order="use 4")
+    assert bench.plan() != before
+
+
+def test_what_kpkeys_has_can_be_planned(bench: Bench) -> None:
+    planned = bench.plan("kexec", feature=KPKEYS)
+    assert planned.variants["kexec-isolation"].cmdline == "pti=on"
+    for pattern in (*KPKEYS.complaints, *events_of(KPKEYS).complaints):
+        assert pattern in planned.complaints
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"feature": feature_named("kstack")}, "kstack has no events"),
+        ({"arch": arch_named("arm64")}, "the events of kpkeys are for x86_64"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    bench: Bench, asked: dict[str, object], why: str
+) -> None:
+    with pytest.raises(InputError, match=why):
+        bench.plan(**asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda b: b.write(TOML.replace("sleep =", "nap =")), "unknown event 'nap'"),
+        (lambda b: b.write(TOML.replace("cpus = 2", "cpus = 0")), "cpus: "),
+        (lambda b: b.write('modules = ["x"]' + TOML), "events.toml: x.c is missing"),
+        (lambda b: (b.folder / "__init__.py").unlink(), "__init__.py is missing"),
+    ],
+)
+def test_events_that_are_incomplete_are_refused(
+    bench: Bench, spoil: Callable[[Bench], object], why: str
+) -> None:
+    spoil(bench)
+    with pytest.raises(InputError, match=why):
+        bench.plan()
+
+
+def test_an_unknown_event_is_refused(bench: Bench) -> None:
+    with pytest.raises(InputError, match="unknown event 'fire'"):
+        bench.plan("fire")
+
+
+def test_what_an_event_needs_is_looked_for_first(bench: Bench) -> None:
+    needs = TOML.replace('"sleep" }', '"sleep", needs = ["/no/firmware"] }')
+    bench.write(needs)
+    with pytest.raises(InfraError, match="sleep needs /no/firmware") as caught:
+        bench.plan()
+    assert caught.value.hint == "scripts/setup events"
+    assert bench.plan("reboot")
+
+
+def test_scripts_lead_guests_and_their_findings_are_stored(bench: Bench) -> None:
+    report = bench.report("sleep")
+    assert report.clean
+    assert report.kind == "events"
+    assert [boot.counters for boot in report.boots] == [{"looks": 3}] * 2
+    assert {boot.kernel_release for boot in report.boots} == {"6.12"}
+    pc = ("-M", "pc")
+    assert sorted(bench.machine.led) == [
+        ("", pc),
+        ("asleep", (*pc, "-disk")),
+        ("of=max", pc),
+        ("of=max asleep", (*pc, "-disk")),
+    ]
+
+
+def test_the_console_of_every_guest_is_kept(bench: Bench) -> None:
+    consoles = {b.facts.variant: b.console for b in bench.run("sleep").boots}
+    assert consoles["sleep-max"].split("Linux version 6.12\n") == [
+        "",
+        "of=max asleep\n",
+        "of=max\n",
+    ]
+
+
+def test_an_order_that_fails_is_told_and_the_rest_goes_on(bench: Bench) -> None:
+    bench.script(order="fail now")
+    report = bench.report()
+    assert not report.clean
+    wrong = {boot.variant: boot.wrong for boot in report.boots if boot.wrong}
+    why = ["fail now: init: failed No such file or directory"]
+    assert wrong == {"reboot-max": why, "reboot-small": why}
+
+
+def test_an_init_that_is_silent_is_given_up(bench: Bench) -> None:
+    bench.machine.patience = 2
+    bench.script(order="hang")
+    (boot, _) = bench.report("reboot").boots
+    assert boot.wrong == ["hang: no word from the guest's port in 2 s"]
+
+
+def test_a_script_that_found_nothing_shows_nothing(bench: Bench) -> None:
+    bench.script(found="{}")
+    (boot, _) = bench.report("reboot").boots
+    assert boot.never_done == ["looks"]
+
+
+@pytest.mark.parametrize(
+    ("line", "clean"),
+    [("BUG: bad", False), ("it hurts", False), ("Kernel panic", True)],
+)
+def test_consoles_are_read(bench: Bench, line: str, clean: bool) -> None:
+    bench.write(TOML.replace("of=max", line))
+    found = {boot.variant: boot.clean for boot in bench.report("reboot").boots}
+    assert found == {"reboot-max": clean, "reboot-small": True}
+
+
+def test_a_bug_in_a_script_is_its_authors(bench: Bench) -> None:
+    bench.script(found="1 / 0")
+    with pytest.raises(InputError, match=r"event 'reboot' .*ZeroDivisionError") as e:
+        bench.run("reboot")
+    assert "Traceback" not in str(e.value)
+
+
+def test_an_interrupted_run_goes_on(bench: Bench) -> None:
+    lead = bench.machine.lead
+
+    def fails(request: object, *rest: object) -> object:
+        if "of=max" not in str(request):
+            raise InfraError("the disk is full")
+        return lead(request, *rest)  # type: ignore[arg-type]
+
+    bench.machine.lead = fails  # type: ignore[assignment,method-assign]
+    with pytest.raises(InfraError) as caught:
+        bench.run("reboot")
+    assert "--resume 1" in caught.value.hint
+    bench.machine.lead = lead  # type: ignore[method-assign]
+    bench.machine.led.clear()
+    assert trial_report(bench.run("reboot", resume=1)).clean
+    assert [cmdline for cmdline, _ in bench.machine.led] == [""]
+
+
+def test_the_report_has_a_line_for_each_boot(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_documents(Console(width=78), [trial_document(bench.report())])
+    text = capsys.readouterr().out
+    assert "Events of kpkeys, run 1" in text
+    assert max(map(len, text.splitlines())) <= 78
+    for title in ("sleep; the largest", "reboot; the smallest"):
+        (line,) = [line for line in text.splitlines() if title in line]
+        assert "clean" in line
+
+
+def test_the_command_plans_without_a_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = FakeMachine()
+    fake_source(tmp_path / "linux")
+    monkeypatch.setenv("TEMPER_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(KINDS, DEFAULT_KIND, lambda *_: machine)
+    words = ("events", "kpkeys", "--events", "kexec", "--plan", "--json", "-")
+    source = ("--source", str(tmp_path / "linux"))
+    done = CliRunner().invoke(app, [*words, *source], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert json.loads(done.output)["kind"] == "events"
+    assert machine.led == []
