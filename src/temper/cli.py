@@ -2,7 +2,7 @@
 
 import json as json_module
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -158,9 +158,14 @@ Calls = Annotated[
         help="System calls to time in each boot; other workloads scale with it."
     ),
 ]
+_LARGEST_RUN = 2**63 - 1
+"""What a database holds."""
+
 Resume = Annotated[
     int | None,
-    typer.Option(help="Resume this interrupted run.", metavar="RUN"),
+    typer.Option(
+        help="Resume this interrupted run.", metavar="RUN", min=1, max=_LARGEST_RUN
+    ),
 ]
 
 OnlyPlan = Annotated[
@@ -203,8 +208,10 @@ class _Lab:
     def workshop(self) -> Workshop:
         return Workshop(self.arch, self.cache, self.progress)
 
-    def show(self, plan: RunPlan, json: str) -> None:
+    def show(self, plan: RunPlan, json: str, resume: int | None) -> None:
         """Print what a plan takes, without building or booting anything."""
+        if resume is not None:
+            raise InputError("--plan shows a new run", "leave out --resume")
         machine = self._machine(plan)
         with Store.open(progress=self.progress) as store:
             known = seconds_a_boot(plan, _readable(store))
@@ -357,7 +364,7 @@ def prove(
         described, _names(variants), _names(proofs), sabotage=sabotage
     )
     if only_plan:
-        return lab.show(plan, json)
+        return lab.show(plan, json, resume)
     report = proof_report(lab.run(plan, resume))
     if json:
         _write(json, to_json(report))
@@ -394,7 +401,7 @@ def price(
     described = feature_named(feature)
     plan = lab.planner.price(described, calls, _names(variants))
     if only_plan:
-        return lab.show(plan, json)
+        return lab.show(plan, json, resume)
     _show_price(price_report(lab.run(plan, resume)), json)
 
 
@@ -424,7 +431,7 @@ def compare(
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
-        return lab.show(plan, json)
+        return lab.show(plan, json, resume)
     _show_price(price_report(lab.run(plan, resume)), json)
 
 
@@ -455,7 +462,7 @@ def stress(
     described = feature_named(feature)
     plan = plan_stress(lab.planner, described, seconds, _names(kernels))
     if only_plan:
-        return lab.show(plan, json)
+        return lab.show(plan, json, resume)
     _show_trial(trial_report(lab.run(plan, resume)), json)
 
 
@@ -483,7 +490,7 @@ def events(
     described = feature_named(feature)
     plan = plan_events(lab.planner, described, _names(names))
     if only_plan:
-        return lab.show(plan, json)
+        return lab.show(plan, json, resume)
     _show_trial(trial_report(lab.run(plan, resume)), json)
 
 
@@ -509,7 +516,11 @@ def _show_price(report: PriceReport, json: str) -> None:
 def report(
     run: Annotated[
         int | None,
-        typer.Argument(help="The run's number; default: the newest price and proof."),
+        typer.Argument(
+            help="The run's number; default: the newest price and proof.",
+            min=1,
+            max=_LARGEST_RUN,
+        ),
     ] = None,
     html: Annotated[
         str, typer.Option(help="Write a page with plots.", metavar="FILE")
@@ -671,4 +682,15 @@ def _write_data(file: str, data: object) -> None:
 def main() -> None:
     """Run the command line; print a TemperError and exit with its code."""
     with exit_with_message():
+        _check_words(sys.argv)
         app()
+
+
+def _check_words(words: Iterable[str]) -> None:
+    """Refuse what no report could show: file names that are not UTF-8."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            shown = word.encode(errors="surrogateescape")
+            raise InputError(f"{shown!r} is not UTF-8", "rename the file") from None

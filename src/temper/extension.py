@@ -81,7 +81,12 @@ def _draw(path: Path, found: Mapping[str, Series], variant: str, name: str) -> s
     draw: Draw | None = getattr(loaded(path), "draw", None)
     if draw is None:
         raise InputError(f"{path} has no function 'draw'", _HELP)
-    return draw(found, variant, name)
+    try:
+        return draw(found, variant, name)
+    except Exception as error:
+        raise InputError(
+            f"{path} cannot draw {variant}: {type(error).__name__}: {error}", _HELP
+        ) from error
 
 
 @cache

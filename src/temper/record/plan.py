@@ -250,6 +250,26 @@ class RunPlan(Plain):
     """The command line that reproduces this run."""
     temper_version: str
 
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        """Refuse a plan that no run could be judged by, such as a damaged one."""
+        named = {slot.variant for slot in self.slots} | set(self.hardened)
+        named |= {self.baseline, self.control} - {""}
+        if self.scripts:
+            named |= set(self.scripts.by_variant)
+        if unknown := named - self.variants.keys():
+            raise ValueError(f"there is no variant {', '.join(sorted(unknown))}")
+        needed = {
+            Kind.PRICE: ("baseline",),
+            Kind.COMPARE: ("baseline",),
+            Kind.PROVE: ("control", "proofs"),
+            Kind.STRESS: ("trial",),
+            Kind.EVENTS: ("trial", "scripts"),
+        }
+        if missing := [name for name in needed[self.kind] if not getattr(self, name)]:
+            raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")
+        return self
+
     @property
     def full_title(self) -> str:
         """The title, with the setting if there is one."""

@@ -9,6 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""A number that 64 bits hold; no counter or sample of ours has more."""
+
 UNSUPPORTED = 77
 """Exit status of a program that cannot run on this kernel."""
 
@@ -56,7 +59,7 @@ class Histogram(Record):
     workload: str
     tick: bool
     """True: a timer tick hit each sample, or the gap between it and the one before."""
-    bins: list[tuple[int, int]]
+    bins: list[tuple[Whole, Annotated[int, Field(gt=0, lt=2**63)]]]
 
 
 class Workload(Record):
@@ -65,9 +68,9 @@ class Workload(Record):
     type: Literal["workload"]
     workload: str
     unit: Literal["instructions", "ns", "cycles"]
-    samples: int
+    samples: int = Field(ge=0)
     warmup: int
-    operations: int
+    operations: int = Field(gt=0)
     """Operations per sample, such as 2 context switches per round."""
     overhead: int
     """What timing a sample costs, in ``unit``; every sample includes it."""
@@ -95,7 +98,7 @@ class Samples(Record):
 
     type: Literal["samples"]
     name: str
-    values: list[int]
+    values: list[Whole]
 
 
 class Definition(Record):
@@ -103,7 +106,7 @@ class Definition(Record):
 
     type: Literal["definition"]
     name: str
-    values: list[int]
+    values: list[Whole]
 
 
 class Exit(Record):

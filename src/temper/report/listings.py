@@ -92,7 +92,7 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     for run in runs:
         table.add_row(
             str(run.id),
-            run.kind.value,
+            run.kind,
             run.feature,
             f"{run.machine} {run.arch}",
             f"{run.boots_done}/{run.boots_planned}",
@@ -104,6 +104,8 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
 
 
 def _state(run: RunSummary) -> str:
+    if run.damaged:
+        return "damaged"
     if not run.current:
         return "other version"
     return "finished" if run.finished else "not finished"

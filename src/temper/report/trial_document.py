@@ -54,7 +54,7 @@ def _result(boot: TrialBoot) -> Row:
     result = (
         Cell(("clean",), Tone.GOOD) if boot.clean else Cell(("NOT CLEAN",), Tone.BAD)
     )
-    return Row(boot.title, (result, Cell((f"{boot.wall_seconds:,.0f}",))))
+    return Row(boot.variant, (result, Cell((f"{boot.wall_seconds:,.0f}",))))
 
 
 def _wrong(boot: TrialBoot) -> Section:
@@ -91,7 +91,7 @@ def _counted(boot: TrialBoot, name: str) -> str:
 
 def _fine_print(report: TrialReport) -> Iterable[Block]:
     configurations = [
-        f"{boot.variant}: Linux {boot.kernel_release or 'that never came up'}, "
+        f"{boot.variant}: {boot.title}, Linux {boot.kernel_release or 'that never came up'}, "
         f"-cpu {boot.cpu_model}, {boot.cmdline}"
         for boot in report.boots
     ]

@@ -200,8 +200,20 @@ def exact_line(report: PriceReport) -> str:
 
 def notes(report: PriceReport) -> list[str]:
     """Return what a reader needs to know to trust the table."""
-    lines = [exact_line(report), tick_line(report), *overhead_lines(report)]
-    return [line for line in lines if line]
+    lines = [exact_line(report), tick_line(report), _all_hit_line(report)]
+    return [line for line in (*lines, *overhead_lines(report)) if line]
+
+
+def _all_hit_line(report: PriceReport) -> str:
+    """Name the workloads that are missing from the table without ticks."""
+    hit = [count for count in report.ticks if count.samples == count.hit > 0]
+    names = ", ".join(dict.fromkeys(count.workload for count in hit))
+    if not names:
+        return ""
+    return (
+        f"A timer tick hit every sample of {names}, so the table without them has no "
+        "figures for it; see the table that includes them."
+    )
 
 
 def overhead_lines(report: PriceReport) -> list[str]:

@@ -4,13 +4,14 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from json import JSONDecodeError
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
 from filelock import FileLock
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import (
     URL,
     Connection,
@@ -53,7 +54,8 @@ class RunSummary(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: int
-    kind: Kind
+    kind: str
+    """One of ``Kind``, or what another version of Temper calls it."""
     feature: str
     machine: str
     arch: str
@@ -65,6 +67,8 @@ class RunSummary(BaseModel):
     boots_planned: int
     current: bool
     """False: another version of Temper stored it, so this one cannot judge it."""
+    damaged: bool = False
+    """True: its plan is unreadable, so machine, arch and boots_planned are unknown."""
 
 
 class Store:
@@ -294,14 +298,20 @@ def _saved(conn: Connection, run: int) -> dict[Slot, str]:
 
 
 def _summary(row: RowMapping) -> RunSummary:
-    plan = plan_head(row)
-    return RunSummary.model_validate(
-        {
-            **row,
-            "machine": plan.machine,
-            "arch": plan.arch,
-            "setting": plan.setting,
-            "boots_planned": len(plan.slots),
-            "current": plan.format == FORMAT,
-        }
-    )
+    return RunSummary.model_validate({**row, **_planned(row)})
+
+
+def _planned(row: RowMapping) -> dict[str, object]:
+    """Return what the plan of a run adds to its row; one bad row hides no other."""
+    try:
+        plan = plan_head(row)
+    except (JSONDecodeError, ValidationError):
+        unknown = {"machine": "?", "arch": "?", "setting": "", "boots_planned": 0}
+        return {**unknown, "current": False, "damaged": True}
+    return {
+        "machine": plan.machine,
+        "arch": plan.arch,
+        "setting": plan.setting,
+        "boots_planned": len(plan.slots),
+        "current": plan.format == FORMAT,
+    }
