@@ -23,7 +23,7 @@ from sqlalchemy import create_engine, text
 from made_up import kernel_facts, machine_facts, run_plan
 from temper.errors import InputError, StoreError
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
-from temper.record.plan import Kind, RunPlan, Slot
+from temper.record.plan import Kind, ProofPlan, RunPlan, Slot
 from temper.store import Store
 from temper.store.database import parse_url
 
@@ -40,7 +40,10 @@ def make_plan(
     repeats: int = 2, kind: Kind = Kind.PRICE, feature: str = "kstack"
 ) -> RunPlan:
     """Return a plan with variants off and stock, ``repeats`` boots of each."""
-    return run_plan(repeats=repeats, kind=kind, feature=feature, calls=1000)
+    proof = ProofPlan(title="predict", line="attack", judge="prediction", params={})
+    attacked = {"control": "off", "proofs": {"it": proof}}
+    more = attacked if kind is Kind.PROVE else {}
+    return run_plan(repeats=repeats, kind=kind, feature=feature, calls=1000, **more)
 
 
 def make_boot(
@@ -197,7 +200,9 @@ class StoreBehaviours:
             Slot(variant=name, repeat=0)
             for name in ("../../up", "a b", "é", ".", "x%2F", "x/", "a-1")
         )
-        run = store.create_run(make_plan().model_copy(update={"slots": slots}))
+        variants = [slot.variant for slot in slots]
+        run = store.create_run(run_plan(variants, repeats=1))
+        assert store.plan(run).slots == slots
         boots = fill(store, run)
         assert store.load(run).boots == boots
         assert len(raw_files(data)) == len(slots)
@@ -347,9 +352,22 @@ class StoreBehaviours:
         with engine.begin() as conn:
             conn.execute(text("UPDATE temper_runs SET plan = '{'"))
         engine.dispose()
-        for call in (store.runs, lambda: store.load(run), lambda: store.missing(run)):
+        for call in (store.load, store.missing):
             with pytest.raises(StoreError, match="damaged"):
-                call()
+                call(run)
+
+    def test_a_damaged_row_hides_no_other(self, store: Store, url: str) -> None:
+        damaged, intact = (store.create_run(make_plan()) for _ in range(2))
+        engine = create_engine(parse_url(url))
+        with engine.begin() as conn:
+            conn.execute(
+                text("UPDATE temper_runs SET plan = '{' WHERE id = :run"),
+                {"run": damaged},
+            )
+        engine.dispose()
+        newest, oldest = store.runs()
+        assert (newest.id, newest.damaged) == (intact, False)
+        assert (oldest.id, oldest.damaged, oldest.current) == (damaged, True, False)
 
     def test_processes_at_once_lose_nothing(self, url: str, data: Path) -> None:
         barrier = SPAWN.Barrier(4)

@@ -78,6 +78,36 @@ def test_a_wrong_name_is_told_at_once(words: tuple[str, ...], said: str) -> None
     assert str(getattr(done.exception, "message", done.exception)) == said
 
 
+def test_a_file_name_that_no_report_could_show_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["temper", "features", "--json", "\udce9"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "0"),
+        ("report", str(10**23)),
+        ("price", "kstack", "--resume", str(10**23)),
+        ("prove", "kstack", "--resume", "-1"),
+    ],
+)
+def test_a_number_that_no_run_can_have_is_refused(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "than or equal to" in " ".join(done.output.replace("│", " ").split())
+
+
+def test_a_plan_resumes_nothing() -> None:
+    words = ("price", "kstack", "--plan", "--resume", "3")
+    done = CliRunner().invoke(app, words)
+    assert getattr(done.exception, "message", "") == "--plan shows a new run"
+
+
 @pytest.mark.parametrize("command", ["prove", "price"])
 def test_help_tells_what_is_always_in(command: str) -> None:
     done = CliRunner().invoke(app, [command, "--help"])

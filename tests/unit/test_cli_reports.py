@@ -6,7 +6,7 @@ import pytest
 from samples import price_run
 
 from temper.cli import _other_half, _readable
-from temper.record.plan import Kind, RunPlan
+from temper.record.plan import Kind, ProofPlan, RunPlan
 from temper.store import Store
 
 
@@ -18,7 +18,10 @@ def priced() -> RunPlan:
 @pytest.fixture
 def proof(priced: RunPlan) -> RunPlan:
     """Plan the proof that goes with the price."""
-    return price_run().plan.model_copy(update={"kind": Kind.PROVE})
+    plan = price_run().plan
+    proof = ProofPlan(title="predict", line="attack", judge="prediction", params={})
+    change = {"kind": Kind.PROVE, "control": plan.baseline, "proofs": {"it": proof}}
+    return plan.model_copy(update=change)
 
 
 def store_run(store: Store, plan: RunPlan) -> int:

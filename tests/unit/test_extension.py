@@ -116,3 +116,18 @@ def test_plots_that_draw_nothing_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         draw({"off": {}}, "off", "plot0")
     assert caught.value.message == f"{tmp_path}/plots.py has no function 'draw'"
+
+
+def test_plots_with_a_bug_are_told(tmp_path: Path) -> None:
+    (tmp_path / "plots.py").write_text("def draw(found, variant, name): return 1 / 0\n")
+    draw = plots_of(tmp_path)
+    assert draw is not None
+    with pytest.raises(InputError, match=r"plots.py cannot draw off: ZeroDivisionErr"):
+        draw({"off": {}}, "off", "plot0")
+
+
+def test_a_judge_that_is_no_function_is_told(tmp_path: Path) -> None:
+    folder = feature(tmp_path)
+    (folder / "judges" / "__init__.py").write_text('__all__ = ["landed"]\nlanded = 3\n')
+    message, _ = refused(folder, "landed")
+    assert message == f"judge 'landed' in {folder}/judges is no function"

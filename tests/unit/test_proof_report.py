@@ -169,6 +169,28 @@ def test_nothing_less_is_proven(why: str) -> None:
     assert not report({**GOOD, name: spoilt}).proven
 
 
+def test_a_proof_that_cannot_judge_outweighs_one_that_holds() -> None:
+    """What was not attacked by everything is not called BLOCKED."""
+    more = FEATURE.proofs["prediction"].model_copy(update={"program": "other"})
+    feature = FEATURE.model_copy(
+        update={"proofs": {**FEATURE.proofs, "other": more}},
+    )
+    found = report(feature=feature)
+    held = found.evidence["stock"]
+    assert held["prediction"].outcome is Outcome.BLOCKED
+    assert held["other"].outcome is Outcome.UNSUPPORTED
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED
+
+
+def test_what_an_attack_defines_itself_is_what_it_is_judged_by() -> None:
+    """Any program may define; for an attack its own definitions come first."""
+    of_another = {"n": 0, "type": "definition", "name": "displacement", "values": [0]}
+    sent = [of_another, *records(RANDOM, on=True), of_another]
+    found = report({**GOOD, **dict([boot("stock", sent)])})
+    assert found.evidence["stock"]["prediction"].outcome is Outcome.BLOCKED
+    assert found.evidence["stock"] == report().evidence["stock"]
+
+
 @pytest.mark.parametrize("missing", GOOD)
 def test_a_run_without_all_its_boots_proves_nothing(missing: str) -> None:
     rest = {name: kept for name, kept in GOOD.items() if name != missing}

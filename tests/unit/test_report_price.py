@@ -6,6 +6,7 @@ from temper.analysis.price import price_report
 from temper.errors import InputError, StoreError
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind
+from temper.report.words import notes
 from temper.stats.comparison import Mark
 
 
@@ -357,3 +358,22 @@ def test_the_baseline_comes_first_wherever_it_was_booted() -> None:
     plan = run.plan.model_copy(update={"baseline": "stock"})
     found = price_report(run.model_copy(update={"plan": plan}))
     assert list(found.in_force) == ["stock", "off", "lfsr"]
+
+
+def test_a_workload_that_ticks_hit_wholly_is_named() -> None:
+    ticked = [
+        boot.model_copy(
+            update={
+                "records": [
+                    {**r, "tick": True} if r["type"] == "histogram" else r
+                    for r in boot.records
+                ]
+            }
+        )
+        for boot in boots()
+    ]
+    report = price_report(price_run(boots=ticked))
+    assert not [row for row in report.rows if row.without_ticks]
+    (line,) = [line for line in notes(report) if "hit every sample" in line]
+    assert "syscall/getpid" in line
+    assert not [line for line in notes(price_report(price_run())) if "every" in line]

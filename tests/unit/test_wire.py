@@ -28,6 +28,32 @@ def test_bins_are_pairs() -> None:
         parse_record({**fields, "bins": [[206, 5, 1]]})
 
 
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+def test_numbers_fit_64_bits(value: int) -> None:
+    histogram = {"type": "histogram", "workload": "getpid", "tick": False}
+    samples = {"n": 3, "type": "samples", "name": "position"}
+    assert parse_record({**samples, "values": [2**63 - 1, -(2**63)]})
+    for fields in (
+        {**samples, "values": [value]},
+        {**samples, "type": "definition", "values": [value]},
+        {"n": 3, **histogram, "bins": [[value, 1]]},
+        {"n": 3, **histogram, "bins": [[1, value]]},
+    ):
+        with pytest.raises(WireError):
+            parse_record(fields)
+
+
+def test_a_sample_has_an_operation_at_least() -> None:
+    workload: dict[str, object] = {
+        **{"n": 3, "type": "workload", "workload": "getpid", "unit": "instructions"},
+        **{"samples": 5, "warmup": 1, "operations": 1, "overhead": 0},
+        **{"sequence": "0", "elapsed": 9, "interrupts": 0, "region": 0},
+    }
+    assert parse_record(workload)
+    with pytest.raises(WireError, match="operations"):
+        parse_record({**workload, "operations": 0})
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

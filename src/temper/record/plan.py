@@ -254,7 +254,9 @@ class RunPlan(Plain):
     def _is_complete(self) -> Self:
         """Refuse a plan that no run could be judged by, such as a damaged one."""
         named = {slot.variant for slot in self.slots} | set(self.hardened)
-        named |= {self.baseline, self.control} - {""}
+        # Proofs may leave the baseline out.
+        priced = self.kind in (Kind.PRICE, Kind.COMPARE)
+        named |= {self.baseline if priced else self.control} - {""}
         if self.scripts:
             named |= set(self.scripts.by_variant)
         if unknown := named - self.variants.keys():

@@ -90,10 +90,14 @@ def _counted(boot: TrialBoot, name: str) -> str:
 
 
 def _fine_print(report: TrialReport) -> Iterable[Block]:
-    configurations = [
-        f"{boot.variant}: {boot.title}, Linux {boot.kernel_release or 'that never came up'}, "
-        f"-cpu {boot.cpu_model}, {boot.cmdline}"
-        for boot in report.boots
-    ]
     command = Command(report.command)
-    yield FinePrint([Bullets(configurations), Paragraph("To reproduce:"), command])
+    lines = [_configuration(boot) for boot in report.boots]
+    yield FinePrint([Bullets(lines), Paragraph("To reproduce:"), command])
+
+
+def _configuration(boot: TrialBoot) -> str:
+    release = boot.kernel_release or "that never came up"
+    return (
+        f"{boot.variant}: {boot.title}, Linux {release}, -cpu {boot.cpu_model}, "
+        f"{boot.cmdline}"
+    )
