@@ -1,4 +1,4 @@
-"""Reads what a feature is put under stress with: ``features/*/stress/stress.toml``."""
+"""Reads the stress test of a feature: ``features/*/stress/stress.toml``."""
 
 from pathlib import Path
 
@@ -28,11 +28,11 @@ class Board(Plain):
 
 
 class Stress(Plain):
-    """A program that does all that a feature has a hand in, and what to boot for it."""
+    """A program that exercises everything a feature affects, and what to boot it on."""
 
     arch: str
     program: str
-    """It is told the seconds, and sends counters as samples."""
+    """It gets the number of seconds to run for, and sends counters as samples."""
     sources: tuple[str, ...] = Field(min_length=1)
     """Its C files."""
     modules: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Stress(Plain):
     complaints: tuple[Pattern, ...] = ()
     """Regular expressions of console lines by which the program complains."""
     used: tuple[str, ...] = Field(min_length=1)
-    """Counters that have to be above 0."""
+    """Counters that must be above 0."""
     zero: tuple[str, ...] = ()
     """Counters that must not be."""
     growth: tuple[Growth, ...] = ()

@@ -53,7 +53,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a kernel has to have, or nothing is heard of it."""
+    """What a kernel must have so that it can be heard."""
 
     cmdline: str
     config: tuple[str, ...]
@@ -92,10 +92,10 @@ class Machine(Protocol):
     """The device in the target that carries records out of it."""
 
     def clock(self, exact: bool) -> Clock:
-        """Say what boots with or without exact counts tell the time by."""
+        """Return the clock of boots with or without exact counts."""
 
     def needs(self, exact: bool) -> Needs:
-        """Say what a kernel has to have for boots with or without exact counts."""
+        """Return what boots with or without exact counts need of a kernel."""
 
     def boots_at_once(self, cpus: int, memory: int) -> int:
         """Say how many boots fit; each has ``cpus`` and MiB as in a BootRequest."""
