@@ -17,6 +17,12 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def code_digest(folder: Path) -> str:
+    """Return the SHA-256 over the Python files below a folder, and their names."""
+    files = {str(p.relative_to(folder)): file_digest(p) for p in folder.rglob("*.py")}
+    return key_of(files)
+
+
 def key_of(inputs: Mapping[str, object]) -> str:
     """Return the key of what is made from ``inputs``, which must be valid as JSON.
 

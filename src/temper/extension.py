@@ -32,13 +32,18 @@ Returns what its checks counted, by name; raises BootError if the kernel failed 
 _HELP = "docs/adding-a-feature.md says what judges, plots and events are"
 
 
+def judges_of(folder: Path) -> Path:
+    """Return the package of the judges of the feature in ``folder``."""
+    return folder / "judges"
+
+
 def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
     """Return the judge ``name`` of the feature in ``folder``, which takes ``params``.
 
     Raises InputError if the feature has no such judge, or if the judge does not take
     one of the parameters or lacks one.
     """
-    judge: Judge = _exported(folder / "judges", "judge", name)
+    judge: Judge = _exported(judges_of(folder), "judge", name)
     _check_params(judge, name, params)
     return judge
 

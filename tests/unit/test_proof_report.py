@@ -18,6 +18,7 @@ from temper.paths import REPOSITORY
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import KernelPlan, Work
+from temper.report.proof_document import proof_document
 from temper.run.planner import Planner
 
 CALLS = 20_000
@@ -566,3 +567,14 @@ def test_an_attack_needs_no_baseline() -> None:
     found = report(boots, feature, ("off", "old"))
     assert found.proven
     assert list(found.in_force) == ["off", "old"]
+
+
+def test_a_report_says_when_the_judges_have_changed() -> None:
+    run = stored()
+    assert not proof_report(run).judges_changed
+    before = run.plan.model_copy(update={"judges": "0" * 64})
+    found = proof_report(run.model_copy(update={"plan": before}))
+    assert found.judges_changed
+    assert found.proven
+    (line,) = [p.text for p in proof_document(found).conclusion if "judges" in p.text]
+    assert line.startswith("The judges of kstack have changed since this run")

@@ -223,6 +223,8 @@ class ProofReport(_Report):
     """Variants of the feature that the user did not ask for."""
     proofs_left_out: list[str] = Field(default_factory=list)
     """The feature's proofs for this architecture that the user did not ask for."""
+    judges_changed: bool = False
+    """True: the judges' code is not the code that the run was planned with."""
     command: str
 
     @property

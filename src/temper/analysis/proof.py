@@ -10,8 +10,9 @@ from temper.analysis.console import boot_complaints, told
 from temper.analysis.models import InForceSummary, ProofEvidence, ProofReport
 from temper.analysis.refusals import in_force_summaries
 from temper.analysis.variants import variant_infos
+from temper.digest import code_digest
 from temper.errors import InputError, StoreError
-from temper.extension import judge_named
+from temper.extension import judge_named, judges_of
 from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
@@ -26,8 +27,9 @@ def proof_report(run: StoredRun) -> ProofReport:
     A feature is proven if every proof that applies to the control finds it VULNERABLE,
     every proof finds the hardened variants BLOCKED, and the mitigation was on or off
     as expected in all variants. The verdict depends only on the plan and the judges,
-    so it stays the same when feature.toml changes later. Raises StoreError if the
-    feature no longer has the judges that the plan names.
+    so it stays the same when feature.toml changes later, and the report says when the
+    judges did. Raises StoreError if the feature no longer has the judges that the plan
+    names.
     """
     plan = run.plan
     judges = {name: _judge(run, name) for name in plan.proofs}
@@ -65,6 +67,7 @@ def proof_report(run: StoredRun) -> ProofReport:
         in_force=in_force,
         variants=variant_infos(run),
         proofs={name: proof.title for name, proof in plan.proofs.items()},
+        judges_changed=plan.judges != code_digest(judges_of(FEATURES / plan.feature)),
         command=plan.command,
     )
 

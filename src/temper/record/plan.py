@@ -224,6 +224,8 @@ class RunPlan(Plain):
     """The variants that every proof must find BLOCKED (prove)."""
     variants: dict[str, VariantPlan]
     proofs: dict[str, ProofPlan] = Field(default_factory=dict)
+    judges: str = ""
+    """SHA-256 over the code of the feature's judges (prove)."""
     has_proofs: bool = True
     """False: Temper has no attack on the feature, so nothing shows that it holds."""
     complaints: tuple[str, ...] = ()

@@ -36,7 +36,10 @@ def proof_document(report: ProofReport) -> Document:
         heading=words.heading(report),
         feature=report.feature,
         title=report.title,
-        conclusion=[Paragraph(verdict(report), Tone.GOOD if good else Tone.BAD)],
+        conclusion=[
+            *(Paragraph(line, Tone.DOUBT) for line in words.judges_lines(report)),
+            Paragraph(verdict(report), Tone.GOOD if good else Tone.BAD),
+        ],
         blocks=[
             *outcome_tables(report),
             *map(Paragraph, outcome_notes(report)),

@@ -258,6 +258,16 @@ def warnings(report: PriceReport) -> list[str]:
     return lines
 
 
+def judges_lines(report: ProofReport) -> list[str]:
+    """Say that the judges are not those of the time when the run was made."""
+    if not report.judges_changed:
+        return []
+    return [
+        f"The judges of {report.feature} have changed since this run was planned: the "
+        "verdict is theirs as they are now."
+    ]
+
+
 def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
     """State what the in-force checks of each variant found."""
     lines = [

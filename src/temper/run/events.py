@@ -5,7 +5,7 @@ from pathlib import Path
 
 from temper import __version__
 from temper.catalog import Feature, check_known
-from temper.digest import key_of
+from temper.digest import code_digest
 from temper.errors import InfraError, InputError
 from temper.events import Event, Events, events_of
 from temper.machine import DEFAULT_KIND
@@ -57,7 +57,7 @@ def plan_events(
         trial=TrialTerms(used=events.used),
         scripts=Scripts(
             folder=portable(events.folder),
-            digest=_digest(events.folder),
+            digest=code_digest(events.folder),
             by_variant={
                 f"{event}-{board}": event
                 for board in events.machines
@@ -111,7 +111,3 @@ def _work(planner: Planner, events: Events) -> Work:
             module_plan(events.folder / f"{name}.c") for name in events.modules
         ),
     )
-
-
-def _digest(folder: Path) -> str:
-    return key_of({path.name: path.read_text() for path in folder.glob("*.py")})

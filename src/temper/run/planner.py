@@ -8,9 +8,9 @@ from pathlib import Path
 from temper import __version__
 from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
-from temper.digest import file_digest, key_of
+from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
-from temper.extension import judge_named
+from temper.extension import judge_named, judges_of
 from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
 from temper.machine import DEFAULT_KIND
 from temper.paths import portable
@@ -159,6 +159,7 @@ class Planner:
             hardened=part.hardened,
             variants=self._variants(part, needed),
             proofs={name: _proof_plan(proof) for name, proof in part.proofs.items()},
+            judges=code_digest(judges_of(feature.folder)),
             complaints=part.complaints,
             expected_complaints=_expected_complaints(feature, part),
             definitions=tuple(program.line for program in part.definitions),
