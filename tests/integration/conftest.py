@@ -1,8 +1,11 @@
-"""Runs that several tests look at, made once; and which kernels may be built."""
+"""Runs that several tests look at, made once; and which kernels may be built.
+
+Tests run in several processes. Those of a module, or of the modules that share runs,
+stay together. What each process used, it notes down for tests/afterwards.
+"""
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from kernel_list import Kernels
@@ -17,6 +20,7 @@ from lab import (
     planner,
     prepared,
 )
+from notes import clear_notes, note
 from packages import Started
 
 from temper.catalog import feature_named
@@ -25,37 +29,43 @@ from temper.kernel.cache import Entry, Make
 from temper.progress import Progress
 from temper.run.prepare import Prepared
 
-# What these look at is only known when all the others have run.
-OF_KERNELS = "test_every_listed_kernel_was_asked_for"
-OF_PROGRAMS = "test_setup_installs_the_programs_that_tests_start"
+# Modules that look at the same runs of kstack, by the fixtures below.
+OF_KSTACK = (
+    "test_arm64",
+    "test_exact_counts",
+    "test_kstack_price",
+    "test_kstack_proof",
+    "test_kstack_readme",
+)
 
 
-# First: before the tests are left out that were not chosen.
+def pytest_configure(config: pytest.Config) -> None:
+    """Forget what was noted before, where the processes are started."""
+    if not hasattr(config, "workerinput"):
+        clear_notes(config)
+
+
+# First: xdist reads the marks after this.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Put them at the end, and the first away where only some of the tests run."""
-    last = [item for item in items if item.name in (OF_KERNELS, OF_PROGRAMS)]
-    items[:] = [item for item in items if item not in last]
-    modules = {item.path for item in (*items, *last)}
-    chosen = config.getoption("keyword")
-    if chosen or not modules >= set(Path(__file__).parent.glob("test_*.py")):
-        config.hook.pytest_deselected(items=[i for i in last if i.name == OF_KERNELS])
-        last = [item for item in last if item.name == OF_PROGRAMS]
-    items += last
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests stay together."""
+    for item in items:
+        module = item.path.stem
+        group = "kstack" if module in OF_KSTACK else module
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def commands() -> Started:
+def commands(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Started]:
     """Note the commands that tests run."""
     found = Started()
     sys.addaudithook(found.audit)
-    return found
+    yield found
+    note(pytestconfig, f"programs-{worker_id}", map(str, found.programs))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def kernels() -> Iterator[Kernels]:
+def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
     """Have no kernel but those on the list, in whatever cache it is built."""
     found = Kernels()
     find = Cache.entry
@@ -70,6 +80,7 @@ def kernels() -> Iterator[Kernels]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Cache, "entry", entry)
         yield found
+    note(pytestconfig, f"kernels-{worker_id}", map(str, found.asked.values()))
 
 
 @pytest.fixture(scope="session")

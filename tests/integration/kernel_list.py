@@ -67,17 +67,14 @@ class Kernels:
     """Lets kernels that are listed be built, and notes which of them were asked for."""
 
     listed: dict[Asked, Listed] = field(default_factory=dict)
-    missing: dict[Asked, Listed] = field(default_factory=dict)
+    asked: dict[Asked, Listed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the list."""
-        entries: list[dict[str, Any]] = tomllib.loads(LIST.read_text())["kernel"]
-        for entry in entries:
-            each = Listed(**entry)
+        for each in listed_kernels():
             asked = each.asked
             assert asked not in self.listed, f"{LIST} has it twice: {each}"
             self.listed[asked] = each
-        self.missing = dict(self.listed)
 
     def ask(self, key: str, title: str, root: Path) -> None:
         """Note it; raise AssertionError if it is not on the list."""
@@ -85,4 +82,10 @@ class Kernels:
         assert asked in self.listed, (
             f"{title} is a kernel that {LIST} does not have; does none of those do?"
         )
-        self.missing.pop(asked, None)
+        self.asked[asked] = self.listed[asked]
+
+
+def listed_kernels() -> list[Listed]:
+    """Return all entries of the list."""
+    entries: list[dict[str, Any]] = tomllib.loads(LIST.read_text())["kernel"]
+    return [Listed(**entry) for entry in entries]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from kernel_list import LIST, Kernels
+from kernel_list import LIST
 
 from temper.arch import arch_named
 from temper.kernel import Cache, KernelSpec, build, find_source
@@ -18,15 +18,3 @@ def test_another_kernel_is_refused_before_it_is_built(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=f"a kernel that {LIST} does not have"):
         build(spec, Cache(tmp_path), Quiet())
     assert not (tmp_path / "sources").exists()
-
-
-def test_every_listed_kernel_was_asked_for(
-    kernels: Kernels, pytestconfig: pytest.Config
-) -> None:
-    all_of_it = not pytestconfig.getoption("markexpr")
-    unused = [
-        str(each)
-        for each in kernels.missing.values()
-        if all_of_it or not each.check_all
-    ]
-    assert unused == [], f"these are in {LIST} and nothing asks for them"

@@ -8,7 +8,7 @@ apt would only recommend does not come with one, and so is not counted.
 from pathlib import Path
 
 import pytest
-from packages import Started, closure, not_by_setup, owners, traced, used
+from packages import closure, not_by_setup, owners, traced, used
 from test_vgetrandom_bindings import CRATE
 from vgetrandom import CROSS_FILES, SOURCE
 
@@ -77,10 +77,6 @@ def test_the_crate(tmp_path: Path) -> None:
     cargo = ("env", f"CARGO_TARGET_DIR={tmp_path}", "cargo")
     crate = f"--manifest-path={CRATE / 'Cargo.toml'}"
     assert not packages_of(tmp_path, (*cargo, "clippy", "--locked", crate))
-
-
-def test_setup_installs_the_programs_that_tests_start(commands: Started) -> None:
-    assert not not_by_setup(commands.programs)
 
 
 def test_a_package_that_is_only_recommended_does_not_count() -> None:
