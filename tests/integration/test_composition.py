@@ -36,6 +36,7 @@ def test_every_feature_is_tried() -> None:
     assert set(PROOFS) == {feature.name for feature in FEATURES}
 
 
+@pytest.mark.check_all
 @pytest.mark.parametrize("name", PROOFS)
 def test_it_holds_beside_the_others(name: str) -> None:
     feature = with_all_series(feature_named(name))

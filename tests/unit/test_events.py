@@ -11,6 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from made_up import kernel_facts
+from temper.analysis.estimate import estimate
 from temper.analysis.trial import TrialReport, trial_report
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature, feature_named
@@ -22,6 +23,8 @@ from temper.machine import DEFAULT_KIND, KINDS
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
+from temper.report.markdown import to_markdown
+from temper.report.plan_document import plan_document
 from temper.report.terminal import print_documents
 from temper.report.trial_document import trial_document
 from temper.run.events import plan_events
@@ -306,6 +309,12 @@ def test_the_report_has_a_line_for_each_boot(
     for name in ("sleep-max", "reboot-small"):
         (line,) = [x for x in text.splitlines() if name in x and "clean" in x]
         assert line
+
+
+def test_the_plan_says_what_leads_its_boots(bench: Bench) -> None:
+    takes = estimate(bench.plan(), set(), None, None, at_once=2)
+    plain = to_markdown([plan_document(bench.plan(), takes)])
+    assert f"by a script in {bench.folder}" in " ".join(plain.split())
 
 
 def test_the_command_plans_without_a_machine(

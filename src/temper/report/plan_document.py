@@ -38,9 +38,17 @@ def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
             f"{estimate.boots} boots on {plan.machine} {plan.arch}, {cpus} each, "
             f"{exact}: {len(plan.variants)} variants, {repeats} each, "
             f"{estimate.at_once} at once",
-            f"each boot runs {plan.work.program_count} programs",
+            _work(plan),
         ]
     )
+
+
+def _work(plan: RunPlan) -> str:
+    if plan.scripts:
+        return (
+            f"each boot is led through one event by a script in {plan.scripts.folder}"
+        )
+    return f"each boot runs {plan.work.program_count} programs"
 
 
 def _conclusion(estimate: Estimate) -> str:
