@@ -45,9 +45,7 @@ def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
 
 def _work(plan: RunPlan) -> str:
     if plan.scripts:
-        return (
-            f"each boot is led through one event by a script in {plan.scripts.folder}"
-        )
+        return f"a script in {plan.scripts.folder} leads each boot through an event"
     return f"each boot runs {plan.work.program_count} programs"
 
 
