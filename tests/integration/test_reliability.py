@@ -150,7 +150,7 @@ def test_a_good_boot(failures: dict[str, StoredBoot]) -> None:
         ),
         (
             "garbage",
-            "the target's records are spoilt: record 2 is not JSON: 'hello'",
+            "the target's records are corrupt: record 2 is not JSON: 'hello'",
         ),
         ("crash", "'crasher' was killed by SIGSEGV"),
         (

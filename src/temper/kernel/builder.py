@@ -275,6 +275,8 @@ class _Build:
             "CCACHE_DIR": str(self.cache.ccache),
             # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
+            # Compile what was preprocessed for the key; the objects are the same.
+            "CCACHE_NOCPP2": "1",
         }
 
     def _check(self, done: Finished, what: str) -> None:
