@@ -75,6 +75,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.check_all
 def test_two_folders_give_the_same_bytes(other_cache: Cache, log: Path) -> None:
     usual, other = kstack(Cache()), kstack(other_cache)
     assert other.built

@@ -28,11 +28,11 @@ def test_bins_are_pairs() -> None:
         parse_record({**fields, "bins": [[206, 5, 1]]})
 
 
-@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
 def test_numbers_fit_64_bits(value: int) -> None:
     histogram = {"type": "histogram", "workload": "getpid", "tick": False}
     samples = {"n": 3, "type": "samples", "name": "position"}
-    assert parse_record({**samples, "values": [2**63 - 1, -(2**63)]})
+    assert parse_record({**samples, "values": [2**64 - 1, -(2**63)]})
     for fields in (
         {**samples, "values": [value]},
         {**samples, "type": "definition", "values": [value]},

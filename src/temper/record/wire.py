@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-"""A number that 64 bits hold; no counter or sample of ours has more."""
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**64)]
+"""A number that 64 bits hold, signed or not: programs of the target have no others."""
+_Positive = Annotated[int, Field(gt=0, lt=2**63)]
+_Signed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 UNSUPPORTED = 77
 """Exit status of a program that cannot run on this kernel."""
@@ -59,7 +61,7 @@ class Histogram(Record):
     workload: str
     tick: bool
     """True: a timer tick hit each sample, or the gap between it and the one before."""
-    bins: list[tuple[Whole, Annotated[int, Field(gt=0, lt=2**63)]]]
+    bins: list[tuple[_Signed, _Positive]]
 
 
 class Workload(Record):
