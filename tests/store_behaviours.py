@@ -369,6 +369,27 @@ class StoreBehaviours:
         assert (newest.id, newest.damaged) == (intact, False)
         assert (oldest.id, oldest.damaged, oldest.current) == (damaged, True, False)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "plan = '" + "[" * 100_000 + "'",
+            "plan = '" + "9" * 5000 + "'",
+            "started = 'yesterday'",
+            "finished = 'soon'",
+            "kind = 'weather'",
+        ],
+        ids=["deep", "long", "started", "finished", "kind"],
+    )
+    def test_whatever_is_damaged_the_list_is_there(
+        self, store: Store, url: str, change: str
+    ) -> None:
+        run = store.create_run(make_plan())
+        engine = create_engine(parse_url(url))
+        with engine.begin() as conn:
+            conn.execute(text(f"UPDATE temper_runs SET {change}"))
+        engine.dispose()
+        assert [each.id for each in store.runs()] == [run]
+
     def test_processes_at_once_lose_nothing(self, url: str, data: Path) -> None:
         barrier = SPAWN.Barrier(4)
         wait_for([start(price_once, url, data, barrier, salt) for salt in range(4)])

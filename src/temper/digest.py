@@ -19,8 +19,9 @@ def file_digest(path: Path) -> str:
 
 def code_digest(folder: Path) -> str:
     """Return the SHA-256 over the Python files below a folder, and their names."""
-    files = {str(p.relative_to(folder)): file_digest(p) for p in folder.rglob("*.py")}
-    return key_of(files)
+    # Editors leave links to nowhere beside the files.
+    files = [path for path in folder.rglob("*.py") if path.is_file()]
+    return key_of({str(path.relative_to(folder)): file_digest(path) for path in files})
 
 
 def key_of(inputs: Mapping[str, object]) -> str:

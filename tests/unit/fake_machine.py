@@ -51,8 +51,8 @@ class FakeMachine:
     booted: list[str] = field(default_factory=list)
     """Variants, in the order their boots began."""
     prepared: int = 0
-    led: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    """Command line and hardware of guests that were led."""
+    led: list[BootRequest] = field(default_factory=list)
+    """What guests that were led were asked for."""
     patience: float = 20
     """Of guests that are led."""
     name: str = "fake"
@@ -88,16 +88,11 @@ class FakeMachine:
         behaviour = self.behaviours.get(request.cmdline)
         return behaviour(watcher) if behaviour else result()
 
-    def lead(
-        self,
-        request: BootRequest,
-        work: Path,
-        hardware: Sequence[str],
-        watcher: Watcher,
-    ) -> Guest:
-        with self.lock:
-            self.led.append((request.cmdline, tuple(hardware)))
+    def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
+        assert request.led
         assert request.initramfs.is_file()
+        with self.lock:
+            self.led.append(request)
         command = [sys.executable, str(FAKE_QEMU), "-init", request.cmdline]
         return Guest(command, work, self.patience, watcher.stop)
 

@@ -5,7 +5,8 @@ The commands of its monitor: ``fine`` answers, ``wrong`` is refused, ``quit`` en
 well and ``die`` badly, ``tell`` has an event happen.
 
 With ``-init`` the guest answers lines as target/led.c does: ``ok`` and the line again,
-or ``failed`` if it begins with ``fail``, or not at all if it begins with ``hang``.
+or ``failed`` if it begins with ``fail``, or not at all if it begins with ``hang``. What
+follows ``say`` is all that it answers.
 What follows ``-init`` goes to the console.
 """
 
@@ -44,6 +45,8 @@ def obey(server: socket.socket) -> None:
                 talk.sendall(b"failed No such file or directory\n")
             case "hang":
                 pass
+            case "say":
+                talk.sendall(line.partition(" ")[2].encode())
             case _:
                 talk.sendall(f"ok {line}".encode())
 

@@ -1,7 +1,9 @@
 """Events: what is planned, how guests are led, what is stored and told of it."""
 
 import json
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,14 @@ from temper.cli import app
 from temper.errors import InfraError, InputError
 from temper.events import events_of
 from temper.kernel import Cache
-from temper.machine import DEFAULT_KIND, KINDS
+from temper.machine import (
+    DEFAULT_KIND,
+    KINDS,
+    BootRequest,
+    Needs,
+    StoppedError,
+    Watcher,
+)
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
@@ -29,6 +38,7 @@ from temper.report.terminal import print_documents
 from temper.report.trial_document import trial_document
 from temper.run.events import plan_events
 from temper.run.execute import execute
+from temper.run.leading import Leader
 from temper.run.planner import Planner
 from temper.run.prepare import Prepared, Setup
 from temper.store import Store
@@ -79,6 +89,16 @@ def reboot(leader):
         guest.do(ORDER)
     return FOUND
 '''
+
+
+SECOND_FAILS = """
+def reboot(leader):
+    with leader.boot() as guest:
+        guest.ready()
+    with leader.boot("again") as guest:
+        guest.ready()
+        guest.do("fail now")
+"""
 
 
 class Bench:
@@ -148,6 +168,11 @@ def test_each_event_happens_to_each_machine(bench: Bench) -> None:
     reboot = planned.variants["reboot-small"]
     assert reboot.title == "reboot; the smallest"
     assert reboot.expected_complaints == ("Kernel panic",)
+    assert (reboot.cpu, planned.variants["reboot-max"].cmdline) == ("qemu64", "of=max")
+    assert planned.work.job == ()
+    assert (planned.work.cpus, planned.work.memory) == (2, 256)
+    (init,) = planned.work.programs
+    assert init.sources == {"init": ("led.c",)}
     assert planned.scripts is not None
     assert planned.scripts.by_variant["reboot-small"] == "reboot"
     assert RunPlan.model_validate_json(planned.model_dump_json()) == planned
@@ -168,6 +193,11 @@ def test_another_script_is_another_plan(bench: Bench) -> None:
 def test_what_kpkeys_has_can_be_planned(bench: Bench) -> None:
     planned = bench.plan("kexec", feature=KPKEYS)
     assert planned.variants["kexec-isolation"].cmdline == "pti=on"
+    kernel = planned.variants["kexec-isolation"].kernel
+    assert "CONFIG_KPKEYS_HARDENED_PGTABLES=y" in kernel.options
+    assert kernel.patches
+    (module,) = planned.work.modules
+    assert Path(module.source).name == "kpkeys_events.c"
     for pattern in (*KPKEYS.complaints, *events_of(KPKEYS).complaints):
         assert pattern in planned.complaints
 
@@ -191,6 +221,8 @@ def test_what_cannot_be_planned_is_refused(
     [
         (lambda b: b.write(TOML.replace("sleep =", "nap =")), "unknown event 'nap'"),
         (lambda b: b.write(TOML.replace("cpus = 2", "cpus = 0")), "cpus: "),
+        (lambda b: b.write(TOML.replace("memory = 256", "memory = 0")), "memory: "),
+        (lambda b: b.write(TOML.replace('["looks"]', "[]")), "used: "),
         (lambda b: b.write('modules = ["x"]' + TOML), "events.toml: x.c is missing"),
         (lambda b: (b.folder / "__init__.py").unlink(), "__init__.py is missing"),
     ],
@@ -224,12 +256,15 @@ def test_scripts_lead_guests_and_their_findings_are_stored(bench: Bench) -> None
     assert [boot.counters for boot in report.boots] == [{"looks": 3}] * 2
     assert {boot.kernel_release for boot in report.boots} == {"6.12"}
     pc = ("-M", "pc")
-    assert sorted(bench.machine.led) == [
+    led = bench.machine.led
+    assert sorted((each.cmdline, each.hardware) for each in led) == [
         ("", pc),
         ("asleep", (*pc, "-disk")),
         ("of=max", pc),
         ("of=max asleep", (*pc, "-disk")),
     ]
+    assert {(each.cpus, each.memory, each.exact) for each in led} == {(2, 256, False)}
+    assert {each.cpu for each in led} == {"max", "qemu64"}
 
 
 def test_the_console_of_every_guest_is_kept(bench: Bench) -> None:
@@ -273,11 +308,92 @@ def test_consoles_are_read(bench: Bench, line: str, clean: bool) -> None:
     assert found == {"reboot-max": clean, "reboot-small": True}
 
 
-def test_a_bug_in_a_script_is_its_authors(bench: Bench) -> None:
-    bench.script(found="1 / 0")
-    with pytest.raises(InputError, match=r"event 'reboot' .*ZeroDivisionError") as e:
+@pytest.mark.parametrize(
+    ("found", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("exit(0)", "SystemExit"),
+        ("None", "AttributeError"),
+        ("'looks'", "AttributeError"),
+        ("{'looks': 2**64}", "ValidationError"),
+    ],
+)
+def test_a_bug_in_a_script_is_its_authors(bench: Bench, found: str, error: str) -> None:
+    bench.script(found=found)
+    with pytest.raises(InputError, match=f"the event 'reboot' cannot go on: {error}"):
         bench.run("reboot")
-    assert "Traceback" not in str(e.value)
+
+
+def test_a_host_that_fails_a_script_is_told_and_the_run_goes_on(bench: Bench) -> None:
+    bench.script(found="open('/dev/full', 'w').write('x' * 99999)")
+    with pytest.raises(InfraError, match="No space left on device") as caught:
+        bench.run("reboot")
+    assert "--resume 1" in caught.value.hint
+
+
+def test_when_a_guest_fails_the_consoles_of_all_are_kept(bench: Bench) -> None:
+    sleep, _ = SCRIPTS.split("def reboot")
+    (bench.folder / "__init__.py").write_text(sleep + SECOND_FAILS)
+    (boot, _) = bench.run("reboot").boots
+    assert boot.facts.status == "boot_error"
+    assert boot.console.count("Linux version 6.12") == 2
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_check_that_looked_at_nothing_shows_nothing(bench: Bench, count: int) -> None:
+    bench.script(found=f"{{'looks': {count}}}")
+    (boot, _) = bench.report("reboot").boots
+    assert boot.never_done == ["looks"]
+
+
+def test_a_torn_line_hides_nothing_of_the_next_guest(tmp_path: Path) -> None:
+    leader = Leader(FakeMachine(), request(tmp_path), tmp_path, watcher())
+    with leader.boot("torn by WARN") as guest:
+        guest.ready()
+    with leader.boot() as guest:
+        guest.ready()
+    lines = leader.console.splitlines()
+    assert lines.count("Linux version 6.12") == 2
+
+
+def test_scripts_know_what_their_guests_have(tmp_path: Path) -> None:
+    asked = replace(request(tmp_path), cmdline="of=max", cpus=3)
+    machine = FakeMachine()
+    machine.needs = lambda exact: Needs("console=fake", ())  # type: ignore[method-assign]
+    leader = Leader(machine, asked, tmp_path, watcher())
+    assert (leader.cpus, leader.cmdline) == (3, "console=fake of=max")
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_a_guest(tmp_path: Path) -> None:
+    stop = threading.Event()
+    machine = FakeMachine(patience=60)
+    leader = Leader(machine, request(tmp_path), tmp_path, watcher(stop))
+    threading.Timer(1, stop.set).start()
+    with pytest.raises(StoppedError), leader.boot() as guest:
+        guest.ready()
+        guest.do("hang")
+    stop.clear()
+    threading.Timer(1, stop.set).start()
+    with pytest.raises(StoppedError), leader.boot() as guest:
+        guest.ended()
+
+
+def request(folder: Path) -> BootRequest:
+    initramfs = folder / "initramfs"
+    initramfs.write_bytes(b"")
+    return BootRequest(
+        image=folder / "bzImage",
+        initramfs=initramfs,
+        cmdline="",
+        cpu="",
+        exact=False,
+        cpus=2,
+        led=True,
+    )
+
+
+def watcher(stop: threading.Event | None = None) -> Watcher:
+    return Watcher(stop or threading.Event())
 
 
 def test_an_interrupted_run_goes_on(bench: Bench) -> None:
@@ -296,7 +412,7 @@ def test_an_interrupted_run_goes_on(bench: Bench) -> None:
     bench.machine.lead = lead  # type: ignore[method-assign]
     bench.machine.led.clear()
     assert trial_report(bench.run("reboot", resume=1)).clean
-    assert [cmdline for cmdline, _ in bench.machine.led] == [""]
+    assert [each.cmdline for each in bench.machine.led] == [""]
 
 
 def test_the_report_has_a_line_for_each_boot(

@@ -128,6 +128,9 @@ def test_a_run_that_is_not_there_cannot_be_resumed(bench: Bench) -> None:
         bench.execute(FakeMachine(), resume=9)
 
 
+CHANGED = "kernel, programs, scripts or feature.toml have changed since"
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -149,9 +152,12 @@ def test_a_run_that_is_not_there_cannot_be_resumed(bench: Bench) -> None:
                     name: variant_plan(name, key="x") for name in ("off", "stock")
                 }
             },
-            "kernel, programs or feature.toml have changed since",
+            CHANGED,
         ),
-        ({"baseline": "stock"}, "kernel, programs or feature.toml have changed since"),
+        (
+            {"baseline": "stock"},
+            CHANGED,
+        ),
     ],
 )
 def test_a_run_begun_with_something_else_is_refused(

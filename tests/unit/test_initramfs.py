@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from temper.errors import InfraError
-from temper.run.initramfs import pack
+from temper.run.initramfs import pack, pack_for_kexec
 
 JOB = ["channel /dev/ttyS1", "run syscall getpid 100 10"]
 
@@ -53,6 +53,33 @@ def test_everything_is_in_the_initramfs(tmp_path: Path) -> None:
     ]
     assert {" ".join(part[-4:-1]) for part in parts} == {"Jan 1 1970"}
     assert b"\n".join(line.encode() for line in JOB) + b"\n" in archive.read_bytes()
+
+
+def test_a_kernel_can_kexec_into_itself(tmp_path: Path) -> None:
+    image = tmp_path / "bzImage"
+    image.write_text("a kernel")
+    work = tmp_path / "a"
+    work.mkdir()
+    outer = unpacked(pack_for_kexec(image, files(tmp_path / "files"), work))
+    assert sorted(path.name for path in outer.iterdir()) == [
+        "init",
+        "initramfs",
+        "kernel",
+        "syscall",
+    ]
+    assert (outer / "kernel").read_text() == "a kernel"
+    assert not (outer / "kernel").is_symlink()
+    inner = unpacked(outer / "initramfs")
+    assert sorted(path.name for path in inner.iterdir()) == ["init", "syscall"]
+
+
+def unpacked(archive: Path) -> Path:
+    folder = archive.with_suffix(".unpacked")
+    folder.mkdir()
+    with archive.open("rb") as stdin:
+        command = ["cpio", "-id", "--quiet"]
+        subprocess.run(command, stdin=stdin, cwd=folder, check=True)
+    return folder
 
 
 def test_host_files_keep_their_path(tmp_path: Path) -> None:

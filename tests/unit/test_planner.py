@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from kernels import FAKE_KERNEL, fake_source
+from pydantic import ValidationError
 
+from made_up import run_plan
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature, Variant, feature_named
 from temper.errors import InputError
@@ -25,6 +27,13 @@ ARM64 = arch_named("arm64")
 WHOLE = feature_named("kstack")
 FAKE_MAKEFILE = (FAKE_KERNEL / "Makefile").read_text()
 BZIMAGE = bytes(0x202) + b"HdrS" + bytes(100)
+
+
+SCRIPTS = {
+    "folder": "features/made-up/events",
+    "digest": "",
+    "by_variant": {"off": "reboot", "stock": "reboot"},
+}
 
 
 def small(feature: Feature) -> Feature:
@@ -552,6 +561,33 @@ def test_a_changed_program_changes_the_plan(bench: Bench, target: Path) -> None:
     with (target / "sample.c").open("a") as file:
         file.write("/* changed */\n")
     assert bench.price() != before
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"slots": ()}, "slots"),
+        ({"baseline": ""}, "a plan to price needs baseline"),
+        ({"baseline": "gone"}, "there is no variant gone"),
+        ({"hardened": ("gone",)}, "there is no variant gone"),
+        ({"kind": "prove", "control": "off"}, "a plan to prove needs proofs"),
+        ({"kind": "stress"}, "a plan to stress needs trial"),
+        ({"kind": "events"}, "a plan to events needs trial, scripts"),
+        ({"scripts": SCRIPTS}, "a plan to price has no scripts"),
+        (
+            {"scripts": {**SCRIPTS, "by_variant": {"off": "reboot"}}},
+            "each variant needs one script",
+        ),
+        ({"trial": {"used": ()}}, "used"),
+    ],
+)
+def test_a_plan_that_nothing_could_be_judged_by_is_refused(
+    change: dict[str, object], why: str
+) -> None:
+    data = json.loads(run_plan().model_dump_json())
+    assert RunPlan.model_validate(data)
+    with pytest.raises(ValidationError, match=why):
+        RunPlan.model_validate({**data, **change})
 
 
 def test_planning_builds_nothing(bench: Bench) -> None:

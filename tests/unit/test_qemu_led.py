@@ -1,5 +1,6 @@
 """A guest that is led from outside, with a script in the place of QEMU."""
 
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -80,8 +81,43 @@ def test_an_end_of_its_own_will_is_well(guest: Led) -> None:
 
 
 def test_a_machine_that_stays_on_is_the_kernels_fault(tmp_path: Path) -> None:
-    with impatient(tmp_path) as guest, pytest.raises(BootError, match="stays on"):
+    with impatient(tmp_path) as guest, pytest.raises(BootError, match="no end of the"):
         guest.ended()
+
+
+def test_an_end_by_force_is_not_the_guests(guest: Led) -> None:
+    guest._process._process.kill()
+    with pytest.raises(InfraError, match="QEMU was killed by SIGKILL"):
+        guest.ended()
+
+
+@pytest.mark.parametrize("what", ["send", "receive"])
+def test_a_port_whose_qemu_was_killed_is_not_the_guests_fault(
+    guest: Led, what: str
+) -> None:
+    guest.send(b"a")
+    assert guest.receive(1) == b"A"
+    guest._process._process.kill()
+    guest._process.wait(10)
+    with pytest.raises(InfraError, match="QEMU was killed by SIGKILL"):
+        guest.send(b"b") if what == "send" else guest.receive(1)
+
+
+def test_a_full_disk_is_not_the_guests_fault(
+    guest: Led, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage("/")._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    with pytest.raises(InfraError, match=r"the disk of .* is full"):
+        guest.said("panic")
+
+
+def test_what_a_full_disk_has_swallowed_is_noticed_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage("/")._replace(free=0)
+    with pytest.raises(InfraError, match=r"the disk of .* is full"), led(tmp_path):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
 
 
 def test_a_guest_that_ends_too_early_is_told(guest: Led) -> None:

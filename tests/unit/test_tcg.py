@@ -8,6 +8,7 @@ from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -469,6 +470,27 @@ def test_a_boot_has_the_memory_it_asks_for(host: Host) -> None:
     assert "-m 256M" in host.tcg().facts(usual).details["command"]
     more = replace(usual, memory=512)
     assert "-m 512M" in host.tcg().facts(more).details["command"]
+
+
+def test_a_guest_that_is_led_has_what_it_is_led_by(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.qemu("")
+    made: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("temper.machine.tcg.Guest", lambda *given: made.append(given))
+    watcher = Watcher(threading.Event())
+    tcg = host.tcg(Limits(silence=7, total=9))
+    asked = replace(host.request(), led=True, hardware=("-M", "pc"), memory=512)
+    tcg.lead(asked, host.work, watcher)
+    ((command, work, patience, stop),) = made
+    assert (work, patience, stop) == (host.work, 7, watcher.stop)
+    assert command[-2:] == ["-M", "pc"]
+    assert "-no-reboot" not in command
+    assert "512M" in command
+    (line,) = tcg.facts(asked).details.values()
+    assert " -M pc " in line
+    assert "-no-reboot" not in line
+    assert "id=monitor" in line
 
 
 def test_each_architecture_has_a_channel_of_its_own(host: Host) -> None:

@@ -28,6 +28,8 @@ def _tables(guest: Guest, cpus: int) -> int:
         if not (found := _FOUND.match(told)):
             raise BootError(f"no check: {told}")
         online, closed, tables, writable, raised = map(int, found.groups())
+        if online != cpus or closed != cpus or writable:
+            break
         # A thread on the other CPU may be in a section right now, but not every time.
         if not raised:
             break

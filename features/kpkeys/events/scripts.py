@@ -30,6 +30,8 @@ _GLOBAL_VARIABLE = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
 # As reboot(2) and kexec_file_load(2) number them.
 _KEXEC, _RESTART, _POWER_OFF = 0x45584543, 0x01234567, 0x4321FEDC
 _ON_CRASH = 2
+# Nothing reads it.
+_STARTED = "started_by_kexec"
 
 
 def hotplug_cpu(leader: Leader) -> dict[str, int]:
@@ -108,6 +110,7 @@ def machine_check(leader: Leader) -> dict[str, int]:
             guest.said("kpkeys_events: in a section", times)
             _inject(guest, leader.cpus, _ACTION_OPTIONAL)
             guest.answer()
+            guest.said("mce: Uncorrected memory error in page 0x10000 ", times)
             if "section kept" not in guest.do(f"read {PROC}"):
                 raise BootError("the section lost its rights")
         return check(guest, leader.cpus)
@@ -129,9 +132,12 @@ def kexec(leader: Leader) -> dict[str, int]:
     """Start the same kernel by kexec."""
     with leader.boot() as guest:
         guest.ready()
-        guest.do(f"load 0 {leader.cmdline}")
+        guest.do(f"load 0 {leader.cmdline} {_STARTED}")
         guest.tell(f"reboot {_KEXEC}")
         guest.ready()
+        # A crash on the way would have the firmware start the kernel again.
+        if _STARTED not in guest.do("read /proc/cmdline"):
+            raise BootError("the machine was reset instead")
         return check(guest, leader.cpus)
 
 
@@ -205,7 +211,7 @@ def hibernate(leader: Leader) -> dict[str, int]:
         guest.tell("write /sys/power/state disk")
         guest.ended()
     with leader.boot("resume=/dev/vda", hardware) as guest:
-        # To the order that the other one was given.
+        # This answers the order to hibernate.
         guest.answer()
         return check(guest, leader.cpus)
 

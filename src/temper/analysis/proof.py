@@ -67,7 +67,8 @@ def proof_report(run: StoredRun) -> ProofReport:
         in_force=in_force,
         variants=variant_infos(run),
         proofs={name: proof.title for name, proof in plan.proofs.items()},
-        judges_changed=plan.judges != code_digest(judges_of(FEATURES / plan.feature)),
+        judges_changed=plan.judges
+        not in ("", code_digest(judges_of(FEATURES / plan.feature))),
         command=plan.command,
     )
 

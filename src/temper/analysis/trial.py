@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from temper.analysis.console import boot_complaints
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Growth, RunPlan, TrialTerms
+from temper.record.plan import Growth, Kind, RunPlan, TrialTerms
 from temper.record.wire import Samples, parse_record
 
 
@@ -70,7 +70,7 @@ def trial_report(run: StoredRun) -> TrialReport:
     booted = {boot.variant for boot in boots}
     missing = [name for name in plan.variants if name not in booted]
     return TrialReport(
-        kind="events" if plan.scripts else "stress",
+        kind="events" if plan.kind is Kind.EVENTS else "stress",
         run=run.id,
         feature=plan.feature,
         title=plan.title,
@@ -101,7 +101,7 @@ def _boot(plan: RunPlan, terms: TrialTerms, boot: StoredBoot) -> TrialBoot:
         kernel_release=facts.release,
         wall_seconds=facts.wall_seconds,
         wrong=[*ended, *boot_complaints(plan, boot), *_failures(terms, counters)],
-        never_done=[name for name in used if not counters.get(name)],
+        never_done=[name for name in used if counters.get(name, 0) <= 0],
         counters=counters,
     )
 

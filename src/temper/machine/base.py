@@ -1,6 +1,5 @@
 """What every machine can do, and what it says about itself."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
@@ -28,6 +27,10 @@ class BootRequest:
     cpus: int
     memory: int = 0
     """In MiB; 0: the machine's own."""
+    led: bool = False
+    """True: it is led from outside instead of having a job, and may restart."""
+    hardware: tuple[str, ...] = ()
+    """More options of the machine."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +117,8 @@ class Machine(Protocol):
         StoppedError when the watcher asked for it.
         """
 
-    def lead(
-        self,
-        request: BootRequest,
-        work: Path,
-        hardware: Sequence[str],
-        watcher: Watcher,
-    ) -> Guest:
+    def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
         """Return a guest that is started by a ``with`` and then does as it is told.
 
-        ``hardware``: more options of the machine. Its init must be target/led.c.
-        Raises InfraError if the machine cannot.
+        Its init must be target/led.c. Raises InfraError if the machine cannot.
         """

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from temper.machine.qemu import (
     Process,
     console_words,
     escaped,
+    led_words,
     qemu_version,
     records_words,
     text_of,
@@ -129,15 +129,9 @@ class Tcg:
             records += _class_records(text_of(work / "classes"), records)
         return BootResult(records, console)
 
-    def lead(
-        self,
-        request: BootRequest,
-        work: Path,
-        hardware: Sequence[str],
-        watcher: Watcher,
-    ) -> Guest:
+    def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
         """Return a guest that does as it is told; see Machine.lead."""
-        command = [*self._launch(request, restarts=True).words(), *hardware]
+        command = self._launch(request)
         return Guest(command, work, self._limits.silence, watcher.stop)
 
     def _unheard(self, error: BootError) -> BootError:
@@ -153,11 +147,14 @@ class Tcg:
         return " ".join(filter(None, (needed, request.cmdline)))
 
     def _command(self, request: BootRequest, work: Path) -> list[str]:
-        channels = (*console_words(work), *records_words(self._arch, work))
-        return [*self._launch(request).words(), *channels]
+        if request.led:
+            channels = led_words(work)
+        else:
+            channels = [*console_words(work), *records_words(self._arch, work)]
+        return [*self._launch(request), *channels]
 
-    def _launch(self, request: BootRequest, *, restarts: bool = False) -> Launch:
-        return Launch(
+    def _launch(self, request: BootRequest) -> list[str]:
+        launch = Launch(
             arch=self._arch,
             image=request.image,
             initramfs=request.initramfs,
@@ -167,8 +164,9 @@ class Tcg:
             memory=f"{request.memory or _MEMORY}M",
             exact=request.exact,
             in_turn=request.exact and self.in_turn,
-            restarts=restarts,
+            restarts=request.led,
         )
+        return [*launch.words(), *request.hardware]
 
 
 @dataclass

@@ -183,7 +183,7 @@ class TrialTerms(Plain):
 
     seconds: int = 0
     """How long the stress lasts, in the guest's time; 0: as long as the event."""
-    used: tuple[str, ...]
+    used: tuple[str, ...] = Field(min_length=1)
     """Counters that must be above 0, or the boot shows nothing about them."""
     zero: tuple[str, ...] = ()
     """Counters of failures."""
@@ -247,7 +247,7 @@ class RunPlan(Plain):
     scripts: Scripts | None = None
     """What leads its boots, instead of a job (events)."""
     work: Work
-    slots: tuple[Slot, ...]
+    slots: tuple[Slot, ...] = Field(min_length=1)
     command: str
     """The command line that reproduces this run."""
     temper_version: str
@@ -259,8 +259,8 @@ class RunPlan(Plain):
         # Proofs may leave the baseline out.
         priced = self.kind in (Kind.PRICE, Kind.COMPARE)
         named |= {self.baseline if priced else self.control} - {""}
-        if self.scripts:
-            named |= set(self.scripts.by_variant)
+        if self.scripts and self.scripts.by_variant.keys() != self.variants.keys():
+            raise ValueError("each variant needs one script")
         if unknown := named - self.variants.keys():
             raise ValueError(f"there is no variant {', '.join(sorted(unknown))}")
         needed = {
@@ -272,6 +272,8 @@ class RunPlan(Plain):
         }
         if missing := [name for name in needed[self.kind] if not getattr(self, name)]:
             raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")
+        if self.scripts and self.kind is not Kind.EVENTS:
+            raise ValueError(f"a plan to {self.kind} has no scripts")
         return self
 
     @property

@@ -27,7 +27,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    n: int
+    n: Whole
 
 
 class Boot(Record):
@@ -38,7 +38,7 @@ class Boot(Record):
     release: str
     """``uname -r``"""
     clocksource: str
-    cpus: int
+    cpus: Whole
 
 
 class Start(Record):
@@ -70,19 +70,19 @@ class Workload(Record):
     type: Literal["workload"]
     workload: str
     unit: Literal["instructions", "ns", "cycles"]
-    samples: int = Field(ge=0)
-    warmup: int
-    operations: int = Field(gt=0)
+    samples: _Positive
+    warmup: Whole
+    operations: _Positive
     """Operations per sample, such as 2 context switches per round."""
-    overhead: int
+    overhead: Whole
     """What timing a sample costs, in ``unit``; every sample includes it."""
     sequence: str
     """Hash of the samples in the order they were taken, hexadecimal."""
-    elapsed: int
+    elapsed: Whole
     """Time in ``unit`` from the first marker to the last."""
-    interrupts: int
+    interrupts: Whole
     """Interrupts that the kernel counted in that time, on all CPUs."""
-    region: int
+    region: Whole
     """The number of its marked region; the boot's first one is 0."""
 
 
@@ -92,7 +92,7 @@ class InForce(Record):
     type: Literal["in_force"]
     feature: str
     on: bool
-    evidence: dict[str, int]
+    evidence: dict[str, Whole]
 
 
 class Samples(Record):
@@ -116,7 +116,7 @@ class Exit(Record):
 
     type: Literal["exit"]
     program: str
-    status: int
+    status: Whole
 
 
 class Classes(Record):
@@ -126,8 +126,8 @@ class Classes(Record):
     """
 
     type: Literal["classes"]
-    region: int
-    counts: dict[str, int]
+    region: Whole
+    counts: dict[str, Whole]
 
 
 class End(Record):

@@ -206,13 +206,16 @@ def notes(report: PriceReport) -> list[str]:
 
 def _all_hit_line(report: PriceReport) -> str:
     """Name the workloads that are missing from the table without ticks."""
-    hit = [count for count in report.ticks if count.samples == count.hit > 0]
-    names = ", ".join(dict.fromkeys(count.workload for count in hit))
-    if not names:
+    hit = [
+        f"{count.workload} with {count.variant}"
+        for count in report.ticks
+        if count.samples == count.hit > 0
+    ]
+    if not hit:
         return ""
     return (
-        f"A timer tick hit every sample of {names}, so the table without them has no "
-        "figures for it; see the table that includes them."
+        f"A timer tick hit every sample of {', '.join(hit)}, so the table without such "
+        "samples lacks that; see the table that includes them."
     )
 
 

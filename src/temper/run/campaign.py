@@ -127,6 +127,8 @@ class Campaign:
             exact=self.plan.work.exact,
             cpus=self.plan.work.cpus,
             memory=self.plan.work.memory,
+            led=self.plan.scripts is not None,
+            hardware=self.plan.scripts.hardware if self.plan.scripts else (),
         )
 
     def _initramfs(self, setup: Setup, work: Path) -> Path:

@@ -50,5 +50,5 @@ def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:
     elif begun.command != now.command:
         what = f"its options were: {begun.command}"
     else:
-        what = "kernel, programs or feature.toml have changed since"
+        what = "kernel, programs, scripts or feature.toml have changed since"
     raise InputError(f"run {run} cannot be resumed: {what}", "start a new run")

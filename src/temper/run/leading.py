@@ -1,6 +1,6 @@
 """Leads guests through an event, as a feature's script says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from temper.machine import (
 )
 from temper.paths import absolute
 from temper.record.plan import Scripts
-from temper.record.wire import Samples
+from temper.record.wire import AnyRecord, Samples
 
 
 @dataclass
@@ -26,7 +26,6 @@ class Leader:
 
     machine: Machine
     request: BootRequest
-    hardware: Sequence[str]
     work: Path
     """A folder for the script's own files, such as disks."""
     watcher: Watcher
@@ -41,12 +40,13 @@ class Leader:
     def cmdline(self) -> str:
         """What every guest has on its kernel command line."""
         needed = self.machine.needs(exact=False).cmdline
-        return " ".join(filter(None, (needed, self.request.cmdline)))
+        return _joined(needed, self.request.cmdline)
 
     @property
     def console(self) -> str:
         """What the kernels of all guests have said so far."""
-        return "".join(self._consoles)
+        # A guest that was ended may have been in the middle of a line.
+        return "".join(f"{console.rstrip()}\n" for console in self._consoles)
 
     @contextmanager
     def boot(self, cmdline: str = "", hardware: Sequence[str] = ()) -> Iterator[Guest]:
@@ -56,11 +56,12 @@ class Leader:
         """
         work = self.work / f"boot-{len(self._consoles) + 1}"
         work.mkdir()
-        words = " ".join(filter(None, (self.request.cmdline, cmdline)))
-        request = replace(self.request, cmdline=words)
-        guest = self.machine.lead(
-            request, work, (*self.hardware, *hardware), self.watcher
+        request = replace(
+            self.request,
+            cmdline=_joined(self.request.cmdline, cmdline),
+            hardware=(*self.request.hardware, *hardware),
         )
+        guest = self.machine.lead(request, work, self.watcher)
         try:
             with guest:
                 yield guest
@@ -79,26 +80,36 @@ def lead(
     """Call the script of a variant; return what it found as samples.
 
     Raises BootError, with the console, if the guest did not do as the script wants,
-    InfraError if the machine is to blame, and InputError for a script with a bug.
+    InfraError if the machine is to blame, OSError if the host is, and InputError for a
+    script with a bug.
     """
-    script = script_named(absolute(scripts.folder), scripts.by_variant[variant])
-    leader = Leader(machine, request, scripts.hardware, work, watcher)
+    name = scripts.by_variant[variant]
+    script = script_named(absolute(scripts.folder), name)
+    own = work / "script"
+    own.mkdir()
+    leader = Leader(machine, request, own, watcher)
     try:
-        found = script(leader)
+        records = _samples(script(leader))
     except BootError as error:
         error.console = leader.console
         raise
-    except (TemperError, StoppedError):
+    except (TemperError, StoppedError, OSError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # This is the feature's own code, so its author must fix any error in it.
         raise InputError(
-            f"the event '{script.__name__}' cannot go on: "
-            f"{type(error).__name__}: {error}",
+            f"the event '{name}' cannot go on: {type(error).__name__}: {error}",
             f"fix it in {scripts.folder}",
         ) from error
-    records = [
+    return BootResult(records, leader.console)
+
+
+def _samples(found: Mapping[str, int]) -> list[AnyRecord]:
+    return [
         Samples(n=n, type="samples", name=name, values=[value])
         for n, (name, value) in enumerate(found.items())
     ]
-    return BootResult(list(records), leader.console)
+
+
+def _joined(*words: str) -> str:
+    return " ".join(filter(None, words))

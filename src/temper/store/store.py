@@ -4,14 +4,13 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from json import JSONDecodeError
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
 from filelock import FileLock
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy import (
     URL,
     Connection,
@@ -298,14 +297,26 @@ def _saved(conn: Connection, run: int) -> dict[Slot, str]:
 
 
 def _summary(row: RowMapping) -> RunSummary:
-    return RunSummary.model_validate({**row, **_planned(row)})
+    return RunSummary.model_validate({**row, **_times(row), **_planned(row)})
+
+
+def _times(row: RowMapping) -> dict[str, datetime | None]:
+    """Return when a run began and finished; the oldest of times if that is damaged."""
+    read: dict[str, datetime | None] = {}
+    for name in ("started", "finished"):
+        try:
+            read[name] = row[name] and datetime.fromisoformat(row[name])
+        except (TypeError, ValueError):
+            read[name] = datetime.min.replace(tzinfo=UTC)
+    return read
 
 
 def _planned(row: RowMapping) -> dict[str, object]:
     """Return what the plan of a run adds to its row; one bad row hides no other."""
     try:
         plan = plan_head(row)
-    except (JSONDecodeError, ValidationError):
+    # JSON may also have a number too long, or nesting too deep, for Python.
+    except (ValueError, RecursionError):
         unknown = {"machine": "?", "arch": "?", "setting": "", "boots_planned": 0}
         return {**unknown, "current": False, "damaged": True}
     return {

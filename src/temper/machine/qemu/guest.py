@@ -1,11 +1,12 @@
 """A guest whose init is told from outside what to do."""
 
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from temper.errors import BootError
-from temper.machine.qemu.launch import console_words, monitor_words, port_words
+from temper.machine.qemu.launch import led_words
 from temper.machine.qemu.led import Led
 
 
@@ -20,14 +21,12 @@ class Guest(Led):
         stop: threading.Event | None = None,
     ) -> None:
         """``command``: without console, port and monitor."""
-        outside = (*console_words(work), *port_words(work), *monitor_words(work))
-        super().__init__([*command, *outside], work, patience, stop)
+        super().__init__([*command, *led_words(work)], work, patience, stop)
         self._rest = b""
 
     def ready(self) -> None:
         """Wait for an init that has just come up."""
-        while self._line() != "ready":
-            pass
+        self.wait_until(lambda: self._line() == "ready", "init that is ready")
 
     def tell(self, order: str) -> None:
         """Give an order to init."""
@@ -47,6 +46,11 @@ class Guest(Led):
             return self.answer()
         except BootError as error:
             raise BootError(f"{order}: {error}", console=self.console) from error
+
+    def _failed(self, why: str) -> BootError:
+        """Add what init said last, such as why it cannot go on."""
+        said = re.findall(r"^init: .*", self.console, re.MULTILINE)
+        return super()._failed("; ".join([why, *(line.strip() for line in said[-1:])]))
 
     def _line(self) -> str:
         while b"\n" not in self._rest:

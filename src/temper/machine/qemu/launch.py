@@ -90,6 +90,11 @@ def monitor_words(work: Path) -> list[str]:
     return ["-chardev", monitor, "-mon", "chardev=monitor,mode=control"]
 
 
+def led_words(work: Path) -> list[str]:
+    """Give a guest all that it is led by."""
+    return [*console_words(work), *port_words(work), *monitor_words(work)]
+
+
 def escaped(path: Path) -> str:
     """Write a path so that QEMU finds its end in a list of options."""
     return str(path).replace(",", ",,")

@@ -17,6 +17,8 @@ from temper.machine.qemu.process import Process, text_of
 from temper.machine.watcher import StoppedError
 
 _POLL = 0.05
+_DYING = 1.0
+"""Seconds in which a QEMU that hung up has ended, if it does."""
 
 
 class Led:
@@ -60,7 +62,9 @@ class Led:
         _value: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        self._stack.close()
+        with self._stack:
+            if _type is None:
+                self._process.check_room()
 
     @property
     def console(self) -> str:
@@ -86,21 +90,32 @@ class Led:
 
     def ended(self) -> None:
         """Wait for QEMU to end because the guest did."""
-        if not self._process.wait(self._patience):
-            raise self._failed("the machine stays on")
+        self.wait_until(lambda: not self._process.running, "end of the machine")
         self._process.check_end()
 
     def send(self, what: bytes) -> None:
         """Send something to the guest's port."""
-        self._port.sendall(what)
+        try:
+            self._port.sendall(what)
+        except OSError as error:
+            raise self._port_failed(error) from error
 
     def receive(self, most: int) -> bytes:
         """Wait for something from the guest's port, ``most`` bytes at once."""
         self.wait_until(self._something_came, "word from the guest's port")
-        what = self._port.recv(most)
+        try:
+            what = self._port.recv(most)
+        except OSError as error:
+            raise self._port_failed(error) from error
         if not what:
-            raise self._failed("the guest's port was closed")
+            raise self._port_failed("closed")
         return what
+
+    def _port_failed(self, why: object) -> BootError:
+        """Return the guest's fault; raise InfraError if QEMU is to blame."""
+        if self._process.wait(_DYING):
+            self._process.check_end()
+        return self._failed(f"the guest's port failed: {why}")
 
     def _something_came(self) -> bool:
         return bool(select.select([self._port], [], [], 0)[0])
@@ -111,6 +126,7 @@ class Led:
         while not true():
             if self._stop.is_set():
                 raise StoppedError
+            self._process.check_room()
             # It may have come about in QEMU's last moments.
             if not self._process.running and not true():
                 self._process.check_end()
@@ -125,6 +141,8 @@ class Led:
     def _connect_port(self) -> bool:
         try:
             self._port.connect(str(self.work / "port"))
+            # QEMU may stop taking what is sent.
+            self._port.settimeout(self._patience)
         except OSError:
             return False
         return True
