@@ -9,6 +9,10 @@ from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.kernel import Cache, KernelSpec, find_source
 from temper.paths import REPOSITORY
+from temper.record.plan import KernelPlan
+from temper.run.events import plan_events
+from temper.run.planner import Planner
+from temper.run.stress import plan_stress
 
 LIST = REPOSITORY / "tests" / "kernels.toml"
 
@@ -22,6 +26,8 @@ class Listed:
     """Whose series are in it, in that order."""
     variant: str
     why: str
+    trial: str = ""
+    """``events``, or the debug kernel of a stress: it has more options."""
     first: int | None = None
     """So many patches of the series; None: all."""
     again: bool = False
@@ -33,10 +39,14 @@ class Listed:
         """Return what tells it from others."""
         part = f", first {self.first} patches" if self.first else ""
         again = ", again" if self.again else ""
-        return f"{self.arch} {'+'.join(self.features)} {self.variant}{part}{again}"
+        trial = f", {self.trial}" if self.trial else ""
+        names = "+".join(self.features)
+        return f"{self.arch} {names} {self.variant}{part}{trial}{again}"
 
     @property
     def asked(self) -> "Asked":
+        if self.trial:
+            return Asked(self._planned().key, self.again)
         features = [feature_named(name) for name in self.features]
         variants = [(each, each.all_variants[self.variant]) for each in features]
         patches = [path for each, variant in variants for path in each.patches(variant)]
@@ -52,6 +62,18 @@ class Listed:
             ),
         )
         return Asked(spec.key(), self.again)
+
+    def _planned(self) -> KernelPlan:
+        """Return the kernel as events and stress plan it, which is for one variant."""
+        (feature,) = map(feature_named, self.features)
+        assert self.variant == feature.hardened[0]
+        planner = Planner(arch_named(self.arch), Cache())
+        if self.trial == "events":
+            # One that needs nothing of the host.
+            plan = plan_events(planner, feature, ("reboot",))
+        else:
+            plan = plan_stress(planner, feature, 1, (self.trial,))
+        return next(iter(plan.variants.values())).kernel
 
 
 @dataclass(frozen=True)
