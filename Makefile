@@ -62,7 +62,7 @@ integration: setup ## Run the tests with real builds and boots (minutes)
 	$(RUN) temper build kstack
 	$(RUN) temper build kstack --arch arm64
 	$(RUN) temper build kpkeys --variants temper
-	$(PYTEST) -v -n 2 --dist loadgroup $(CHOSEN) --durations=20 tests/integration
+	$(PYTEST) -v -n 2 $(CHOSEN) --durations=20 tests/integration
 	$(PYTEST) -v $(CHOSEN) tests/afterwards
 
 clean: ## Remove what was made in this folder; kernels and results stay

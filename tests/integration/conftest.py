@@ -6,6 +6,8 @@ stay together. What each process used, it notes down for tests/afterwards.
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from kernel_list import Kernels
@@ -22,6 +24,9 @@ from lab import (
 )
 from notes import clear_notes, note
 from packages import Started
+from xdist.scheduler.loadscope import (  # type: ignore[import-untyped]
+    LoadScopeScheduling,
+)
 
 from temper.catalog import feature_named
 from temper.kernel import Cache
@@ -38,6 +43,15 @@ OF_KSTACK = (
     "test_kstack_readme",
 )
 
+# Modules that update or use apt's lists, which only one may do at a time.
+OF_APT = (
+    "test_bases",
+    "test_compare",
+    "test_reliability",
+    "test_vgetrandom_kernels",
+    "test_vgetrandom_vm_clone",
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Forget what was noted before, where the processes are started."""
@@ -45,14 +59,23 @@ def pytest_configure(config: pytest.Config) -> None:
         clear_notes(config)
 
 
-# First: xdist reads the marks after this.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests stay together."""
-    for item in items:
-        module = item.path.stem
-        group = "kstack" if module in OF_KSTACK else module
-        item.add_marker(pytest.mark.xdist_group(group))
+# What --dist loadgroup is for, but with pytest 9.2 it does not see the groups.
+class ByRuns(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives the tests of a module, or of modules that share runs, to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = Path(nodeid.partition("::")[0]).stem
+        if module in OF_KSTACK:
+            return "kstack"
+        return "apt" if module in OF_APT else module
+
+
+def pytest_xdist_make_scheduler(
+    config: pytest.Config,
+    log: Any,  # noqa: ANN401 (xdist's own)
+) -> ByRuns:
+    """Have it."""
+    return ByRuns(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
