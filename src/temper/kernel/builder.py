@@ -272,11 +272,11 @@ class _Build:
             "PATH": os.environ["PATH"],
             "HOME": str(self.work),
             "TMPDIR": str(temporary),
+            # Never with CCACHE_NOCPP2: of preprocessed text GCC makes other code (a round
+            # of ctx/pipe takes 13 instructions fewer).
             "CCACHE_DIR": str(self.cache.ccache),
             # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
-            # Compile what was preprocessed for the key; the objects are the same.
-            "CCACHE_NOCPP2": "1",
         }
 
     def _check(self, done: Finished, what: str) -> None:
