@@ -272,8 +272,8 @@ class _Build:
             "PATH": os.environ["PATH"],
             "HOME": str(self.work),
             "TMPDIR": str(temporary),
-            # Never with CCACHE_NOCPP2: of preprocessed text GCC makes other code (a round
-            # of ctx/pipe takes 13 instructions fewer).
+            # Never with CCACHE_NOCPP2: from preprocessed text GCC makes other code, and
+            # the counts of ctx/pipe change.
             "CCACHE_DIR": str(self.cache.ccache),
             # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
