@@ -235,7 +235,7 @@ def test_a_price_of_what_was_not_in_force_is_refused(
     no_op = {"cmdline": kstack.variants["off"].cmdline}
     stock = kstack.variants["stock"].model_copy(update=no_op)
     spoilt = kstack.model_copy(update={"variants": kstack.variants | {"stock": stock}})
-    monkeypatch.setattr("temper.cli.feature_named", lambda _name: spoilt)
+    monkeypatch.setattr("temper.cli.measure.feature_named", lambda _name: spoilt)
     command = ("price", "kstack", "--variants", "stock", "--calls", "100")
     answer = ask(tmp_path, *command)
     assert answer.status != 0

@@ -3,9 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
-from temper import catalog, cli
+from temper import catalog
 from temper.catalog import feature_named
-from temper.cli import app
+from temper.cli import app, completion, main
 
 KSTACK = feature_named("kstack")
 
@@ -48,7 +48,7 @@ def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None
         "weather": KSTACK.model_copy(update={"variants": variants}),
     }
     monkeypatch.setattr(catalog, "feature_names", lambda: list(features))
-    monkeypatch.setattr(cli, "feature_named", features.__getitem__)
+    monkeypatch.setattr(completion, "feature_named", features.__getitem__)
     ours, theirs = ["temper", "temper-off"], ["temperate"]
     assert completed("price", "kstack", "--variants", "te") == ours
     assert completed("price", "weather", "--variants", "te") == theirs
@@ -83,7 +83,7 @@ def test_a_file_name_that_no_report_could_show_is_refused(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["temper", "features", "--json", "\udce9"])
     with pytest.raises(SystemExit):
-        cli.main()
+        main()
     assert "is not UTF-8" in capsys.readouterr().err
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from samples import price_run
 
-from temper.cli import _other_half, _readable
+from temper.cli.lab import _readable
+from temper.cli.results import _other_half
 from temper.record.plan import Kind, ProofPlan, RunPlan
 from temper.store import Store
 

@@ -328,7 +328,7 @@ class Lab:
         monkeypatch.setenv("XDG_CACHE_HOME", str(root))
         monkeypatch.delenv("TEMPER_STORE", raising=False)
         monkeypatch.setitem(KINDS, DEFAULT_KIND, lambda *_: self.machine)
-        monkeypatch.setattr("temper.cli.prepare", self._prepare)
+        monkeypatch.setattr("temper.cli.lab.prepare", self._prepare)
 
     def stress(self, *words: str) -> Result:
         command = ("stress", "kpkeys", "--kernels", "lockdep", *words)

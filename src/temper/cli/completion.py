@@ -1,0 +1,55 @@
+"""Completes names on the command line."""
+
+from collections.abc import Callable
+
+import typer
+
+from temper import catalog
+from temper.arch import ARCHES
+from temper.catalog import feature_named
+from temper.run.workloads import all_workloads
+
+
+def complete_feature(begun: str) -> list[str]:
+    """Return the features whose names start with ``begun``."""
+    return [name for name in catalog.feature_names() if name.startswith(begun)]
+
+
+def complete_arch(begun: str) -> list[str]:
+    """Return the architectures whose names start with ``begun``."""
+    return [name for name in ARCHES if name.startswith(begun)]
+
+
+def complete_setting(begun: str) -> list[str]:
+    """Return the settings of any architecture whose names start with ``begun``."""
+    names = {name for arch in ARCHES.values() for name in arch.settings}
+    return sorted(name for name in names if name.startswith(begun))
+
+
+def complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:
+    """Complete a comma-separated list of names from a feature's ``table``."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        begun, comma, last = incomplete.rpartition(",")
+        # The parser leaves the words of an incomplete line in args.
+        features = set(catalog.feature_names())
+        named = features & {context.params.get("feature"), *context.args}
+        names = {
+            name
+            for feature in named or features
+            for name in getattr(feature_named(feature), table)
+        }
+        left = sorted(names - set(begun.split(",")))
+        return [begun + comma + name for name in left if name.startswith(last)]
+
+    return complete
+
+
+def complete_workload(begun: str) -> list[str]:
+    """Return the workloads whose names start with ``begun``."""
+    return [name for name in all_workloads() if name.startswith(begun)]
+
+
+complete_variants = complete_part("variants")
+complete_attacked = complete_part("all_variants")
+complete_proofs = complete_part("proofs")

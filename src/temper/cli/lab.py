@@ -1,0 +1,102 @@
+"""What commands need in order to plan, build and boot."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from temper.analysis.estimate import estimate, seconds_a_boot
+from temper.arch import Arch, arch_named
+from temper.cli.output import show_documents, write
+from temper.errors import InputError, StoreError
+from temper.kernel import Cache, expected_seconds
+from temper.machine import Limits, Machine, kind_named
+from temper.progress import Progress
+from temper.record.boot import StoredRun
+from temper.record.plan import RunPlan
+from temper.report.plan_document import plan_document
+from temper.report.progress import on_stderr
+from temper.run.execute import execute
+from temper.run.planner import Planner
+from temper.run.prepare import Workshop, prepare
+from temper.store import Store
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Everything that commands need in order to plan, build and boot."""
+
+    arch: Arch
+    source: Path | None = None
+    setting: str = ""
+
+    @classmethod
+    def of(cls, arch: str, source: Path | None = None, setting: str = "") -> "Lab":
+        """Return the lab of the architecture with this name."""
+        return cls(arch_named(arch), source, setting)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Where long work shows how far it is."""
+        return on_stderr()
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cache of kernels and programs."""
+        return Cache()
+
+    @property
+    def planner(self) -> Planner:
+        """What makes plans."""
+        return Planner(self.arch, self.cache, self.source, self.setting)
+
+    @property
+    def workshop(self) -> Workshop:
+        """What builds kernels."""
+        return Workshop(self.arch, self.cache, self.progress)
+
+    def show(self, plan: RunPlan, json: str, resume: int | None) -> None:
+        """Print what a plan takes, without building or booting anything."""
+        if resume is not None:
+            raise InputError("--plan shows a new run", "leave out --resume")
+        machine = self._machine(plan)
+        with Store.open(progress=self.progress) as store:
+            known = seconds_a_boot(plan, _readable(store))
+        takes = estimate(
+            plan,
+            built=self.cache.keys("kernels"),
+            seconds_a_build=expected_seconds(self.arch, self.cache),
+            seconds_a_boot=known,
+            at_once=machine.boots_at_once(plan.work.cpus, plan.work.memory),
+        )
+        if json:
+            write(json, plan.model_dump_json(indent=2) + "\n")
+        if json != "-":
+            show_documents(plan_document(plan, takes))
+
+    def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
+        """Build what a plan needs, boot it, and return the run; or resume one."""
+        machine = self._machine(plan)
+        # First, since building kernels is useless if the machine is not available.
+        machine.prepare()
+        prepared = prepare(plan, self.cache, self.progress)
+        with Store.open(progress=self.progress) as store:
+            return execute(prepared, machine, store, self.progress, resume)
+
+    def _machine(self, plan: RunPlan) -> Machine:
+        kind = kind_named(plan.machine)
+        return kind(self.arch, self.cache, self.progress, _limits(plan, self.arch))
+
+
+def _readable(store: Store) -> Iterator[StoredRun]:
+    """Yield stored runs, newest first; a damaged one is no matter for an estimate."""
+    for run in store.runs():
+        with suppress(StoreError):
+            yield store.load(run.id)
+
+
+def _limits(plan: RunPlan, arch: Arch) -> Limits:
+    if plan.trial and plan.trial.seconds:
+        return Limits.for_stress(plan.trial.seconds)
+    return Limits.for_calls(plan.calls, arch)

@@ -1,0 +1,167 @@
+"""Commands that prove and price: prove, price, compare."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from temper.analysis.models import PriceReport
+from temper.analysis.price import price_report
+from temper.analysis.proof import proof_report
+from temper.arch import DEFAULT_ARCH
+from temper.catalog import feature_named
+from temper.cli.completion import (
+    complete_attacked,
+    complete_proofs,
+    complete_variants,
+    complete_workload,
+)
+from temper.cli.lab import Lab
+from temper.cli.options import (
+    DEFAULT_CALLS,
+    ArchName,
+    Calls,
+    FeatureName,
+    JsonPath,
+    OnlyPlan,
+    Resume,
+    Setting,
+    SourcePath,
+    listed,
+)
+from temper.cli.output import show_documents, write
+from temper.report.as_json import to_json
+from temper.report.price_document import price_document
+from temper.report.proof_document import proof_document
+
+app = typer.Typer()
+
+
+@app.command()
+def prove(
+    feature: FeatureName,
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Attack only these (comma-separated) and the control; may include "
+            "sabotages.",
+            autocompletion=complete_attacked,
+            metavar="NAMES",
+        ),
+    ] = "",
+    proofs: Annotated[
+        str,
+        typer.Option(
+            help="Use only these attacks (comma-separated).",
+            autocompletion=complete_proofs,
+            metavar="NAMES",
+        ),
+    ] = "",
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    setting: Setting = "",
+    sabotage: Annotated[
+        bool,
+        typer.Option(
+            "--sabotage",
+            help="Attack all sabotaged variants as well; each must come out as "
+            "expected, or the attacks prove nothing.",
+        ),
+    ] = False,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Attack every variant, to prove that the feature stops the attacks.
+
+    Exit status 0 means proven: the control is VULNERABLE, the hardened variants
+    are BLOCKED, and the others come out as expected.
+
+    With --variants or --proofs, the verdict covers only what you name. If you name
+    no hardened variant, it covers the variants that every named proof is expected
+    to find BLOCKED. If there are none of those either, nothing is proven.
+    """
+    lab = Lab.of(arch, source, setting)
+    described = feature_named(feature)
+    plan = lab.planner.prove(
+        described, listed(variants), listed(proofs), sabotage=sabotage
+    )
+    if only_plan:
+        return lab.show(plan, json, resume)
+    report = proof_report(lab.run(plan, resume))
+    if json:
+        write(json, to_json(report))
+    if json != "-":
+        show_documents(proof_document(report))
+    if not (report.proven and report.as_expected):
+        raise typer.Exit(1)
+
+
+@app.command()
+def price(
+    feature: FeatureName,
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Price only these (comma-separated); the baseline is always measured.",
+            autocompletion=complete_variants,
+            metavar="NAMES",
+        ),
+    ] = "",
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    setting: Setting = "",
+    calls: Calls = DEFAULT_CALLS,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Measure what the feature costs, to the instruction.
+
+    Each variant is booted twice; counts are exact only if both boots agree.
+    """
+    lab = Lab.of(arch, source, setting)
+    described = feature_named(feature)
+    plan = lab.planner.price(described, calls, listed(variants))
+    if only_plan:
+        return lab.show(plan, json, resume)
+    _show_price(price_report(lab.run(plan, resume)), json)
+
+
+@app.command()
+def compare(
+    kernel_a: Annotated[Path, typer.Argument(help="Kernel image: the baseline.")],
+    kernel_b: Annotated[Path, typer.Argument(help="Kernel image to price.")],
+    cmdline_a: Annotated[str, typer.Option(help="Command line of the first.")] = "",
+    cmdline_b: Annotated[str, typer.Option(help="Command line of the second.")] = "",
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure this workload; may be repeated. Default: all common ones.",
+            autocompletion=complete_workload,
+            metavar="NAME",
+        ),
+    ] = None,
+    arch: ArchName = DEFAULT_ARCH.name,
+    setting: Setting = "",
+    calls: Calls = DEFAULT_CALLS,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Compare the cost of any two kernels, e.g. before and after a patch."""
+    lab = Lab.of(arch, setting=setting)
+    kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
+    plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
+    if only_plan:
+        return lab.show(plan, json, resume)
+    _show_price(price_report(lab.run(plan, resume)), json)
+
+
+def _show_price(report: PriceReport, json: str) -> None:
+    if json:
+        write(json, to_json(report))
+    if json != "-":
+        show_documents(price_document(report))
+    if report.refused or not report.exact:
+        raise typer.Exit(1)

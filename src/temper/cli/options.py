@@ -1,0 +1,85 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from temper.arch import ARCHES
+from temper.cli.completion import complete_arch, complete_feature, complete_setting
+
+_ALL_SETTINGS = "; ".join(
+    f"{', '.join(arch.settings)} ({arch.name})"
+    for arch in ARCHES.values()
+    if arch.settings
+)
+
+FeatureName = Annotated[
+    str,
+    typer.Argument(
+        help="A hardening feature; [bold]temper features[/] lists them.",
+        autocompletion=complete_feature,
+        metavar="FEATURE",
+    ),
+]
+ArchName = Annotated[
+    str,
+    typer.Option(
+        "--arch", help="Architecture of the kernel.", autocompletion=complete_arch
+    ),
+]
+Setting = Annotated[
+    str,
+    typer.Option(
+        help="A setting of the architecture for every boot, including the baseline's: "
+        f"{_ALL_SETTINGS}.",
+        autocompletion=complete_setting,
+        metavar="NAME",
+    ),
+]
+SourcePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--source",
+        help="Linux source: a tarball, a folder or a git tree. "
+        "Default: Debian's linux-source package.",
+        metavar="PATH",
+    ),
+]
+JsonPath = Annotated[
+    str,
+    typer.Option(
+        "--json", help="Write the result as JSON; - is stdout.", metavar="FILE"
+    ),
+]
+Calls = Annotated[
+    int,
+    typer.Option(
+        help="System calls to time in each boot; other workloads scale with it."
+    ),
+]
+LARGEST_RUN = 2**63 - 1
+"""What a database holds."""
+
+Resume = Annotated[
+    int | None,
+    typer.Option(
+        help="Resume this interrupted run.", metavar="RUN", min=1, max=LARGEST_RUN
+    ),
+]
+
+OnlyPlan = Annotated[
+    bool,
+    typer.Option(
+        "--plan",
+        help="Print what it would build and boot and how long that takes, without "
+        "doing it. With --json: the whole plan.",
+    ),
+]
+
+DEFAULT_CALLS = 1_000_000
+
+
+def listed(listed: str) -> tuple[str, ...]:
+    """Split comma-separated names; an empty string has none."""
+    return tuple(name.strip() for name in listed.split(",")) if listed else ()

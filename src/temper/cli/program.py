@@ -1,0 +1,38 @@
+"""The program: all commands, and what ends them with a message."""
+
+import sys
+from collections.abc import Iterable
+
+import typer
+
+from temper.cli import cache, catalogue, measure, results, tree, trials
+from temper.errors import InputError
+from temper.exits import exit_with_message
+
+app = typer.Typer(
+    help="Linux kernel hardening, proven and priced.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+for commands in (catalogue, measure, trials, results):
+    app.add_typer(commands.app)
+app.add_typer(cache.app, name="cache")
+app.add_typer(tree.app, name="kernel")
+
+
+def main() -> None:
+    """Run the command line; print a TemperError and exit with its code."""
+    with exit_with_message():
+        _check_words(sys.argv)
+        app()
+
+
+def _check_words(words: Iterable[str]) -> None:
+    """Refuse what no report could show: file names that are not UTF-8."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            shown = word.encode(errors="surrogateescape")
+            raise InputError(f"{shown!r} is not UTF-8", "rename the file") from None

@@ -1,0 +1,119 @@
+"""Commands that show stored runs: report, runs."""
+
+from typing import Annotated
+
+import typer
+
+from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.price import price_report
+from temper.analysis.proof import proof_report
+from temper.analysis.trial import TrialReport, trial_report
+from temper.cli.options import LARGEST_RUN, JsonPath
+from temper.cli.output import console, show_documents, write, write_data
+from temper.errors import InputError
+from temper.record.boot import StoredRun
+from temper.record.plan import Kind, RunPlan
+from temper.report.as_json import Report, to_json
+from temper.report.document import Document
+from temper.report.html import to_html
+from temper.report.listings import print_runs
+from temper.report.markdown import to_markdown
+from temper.report.price_document import price_document
+from temper.report.progress import on_stderr
+from temper.report.proof_document import proof_document
+from temper.report.trial_document import trial_document
+from temper.store import Store
+
+app = typer.Typer()
+
+
+@app.command()
+def report(
+    run: Annotated[
+        int | None,
+        typer.Argument(
+            help="The run's number; default: the newest price and proof.",
+            min=1,
+            max=LARGEST_RUN,
+        ),
+    ] = None,
+    html: Annotated[
+        str, typer.Option(help="Write a page with plots.", metavar="FILE")
+    ] = "",
+    md: Annotated[
+        str, typer.Option(help="Write Markdown for mail.", metavar="FILE")
+    ] = "",
+    json: JsonPath = "",
+) -> None:
+    """Show a stored run again: as tables, a page, Markdown or JSON."""
+    with Store.open(progress=on_stderr()) as store:
+        found = _reports(store, run)
+    if json:
+        write(json, to_json(found[-1]))
+    documents = [_document(each) for each in found]
+    if md:
+        write(md, to_markdown(documents))
+    if html:
+        write(html, to_html(documents))
+    if not (json or md or html):
+        show_documents(*documents)
+
+
+def _reports(store: Store, number: int | None) -> list[Report]:
+    """Return one run's report, or the newest proof and the price that goes with it."""
+    if number is not None:
+        return [_report(store.load(number))]
+    newest = store.latest(_BY_DEFAULT)
+    if newest is None:
+        raise InputError("there is no finished run yet", "temper price kstack")
+    begun = store.load(newest)
+    found = [_report(begun)]
+    other = _other_half(store, begun.plan)
+    if other is not None:
+        found.append(_report(store.load(other)))
+    return sorted(found, key=lambda report: isinstance(report, PriceReport))
+
+
+_BY_DEFAULT = (Kind.PRICE, Kind.PROVE, Kind.COMPARE)
+
+
+def _other_half(store: Store, plan: RunPlan) -> int | None:
+    """Return the newest proof for a price, or the other way round."""
+    kind = Kind.PRICE if plan.kind is Kind.PROVE else Kind.PROVE
+    wanted = (kind, plan.feature, plan.arch, plan.setting)
+    for run in store.runs():
+        found = (run.kind, run.feature, run.arch, run.setting)
+        if run.finished and run.current and found == wanted:
+            return run.id
+    return None
+
+
+def _report(run: StoredRun) -> Report:
+    match run.plan.kind:
+        case Kind.PROVE:
+            return proof_report(run)
+        case Kind.STRESS | Kind.EVENTS:
+            return trial_report(run)
+        case Kind.PRICE | Kind.COMPARE:
+            return price_report(run)
+
+
+def _document(report: Report) -> Document:
+    match report:
+        case ProofReport():
+            return proof_document(report)
+        case TrialReport():
+            return trial_document(report)
+        case PriceReport():
+            return price_document(report)
+
+
+@app.command()
+def runs(json: JsonPath = "") -> None:
+    """List all runs, newest first."""
+    with Store.open(progress=on_stderr()) as store:
+        found = store.runs()
+    if json:
+        write_data(json, [run.model_dump(mode="json") for run in found])
+    if json != "-":
+        print_runs(console(), found)

@@ -1,0 +1,94 @@
+"""Commands that look for bugs in a feature's kernels: stress, events."""
+
+from typing import Annotated
+
+import typer
+
+from temper.analysis.trial import TrialReport, trial_report
+from temper.arch import DEFAULT_ARCH
+from temper.catalog import feature_named
+from temper.cli.lab import Lab
+from temper.cli.options import (
+    ArchName,
+    FeatureName,
+    JsonPath,
+    OnlyPlan,
+    Resume,
+    SourcePath,
+    listed,
+)
+from temper.cli.output import show_documents, write
+from temper.report.as_json import to_json
+from temper.report.trial_document import trial_document
+from temper.run.events import plan_events
+from temper.run.stress import plan_stress
+
+app = typer.Typer()
+
+
+@app.command()
+def stress(
+    feature: FeatureName,
+    kernels: Annotated[
+        str,
+        typer.Option(
+            help="Boot only these debug kernels (comma-separated).", metavar="NAMES"
+        ),
+    ] = "",
+    seconds: Annotated[
+        int, typer.Option(help="Seconds of stress in each boot, in the guest's time.")
+    ] = 180,
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Put the feature's debug kernels under stress, to find bugs.
+
+    Exit status 0 means clean: no complaint on the console, no failure counted, and
+    each operation done at least once.
+    """
+    lab = Lab.of(arch, source)
+    described = feature_named(feature)
+    plan = plan_stress(lab.planner, described, seconds, listed(kernels))
+    if only_plan:
+        return lab.show(plan, json, resume)
+    _show_trial(trial_report(lab.run(plan, resume)), json)
+
+
+@app.command()
+def events(
+    feature: FeatureName,
+    names: Annotated[
+        str,
+        typer.Option(
+            "--events", help="Only these events (comma-separated).", metavar="NAMES"
+        ),
+    ] = "",
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = "",
+) -> None:
+    """Lead the feature's kernel through machine events, and check it after each.
+
+    Events are, for example, suspend, hibernation, kexec, hotplug and machine checks.
+    Exit status 0 means clean: every check passed, and the console has no complaint.
+    """
+    lab = Lab.of(arch, source)
+    described = feature_named(feature)
+    plan = plan_events(lab.planner, described, listed(names))
+    if only_plan:
+        return lab.show(plan, json, resume)
+    _show_trial(trial_report(lab.run(plan, resume)), json)
+
+
+def _show_trial(report: TrialReport, json: str) -> None:
+    if json:
+        write(json, to_json(report))
+    if json != "-":
+        show_documents(trial_document(report))
+    if not report.clean:
+        raise typer.Exit(1)
