@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import typer
 
-from temper.cli import cache, catalogue, measure, results, tree, trials
+from temper.cli import cache, catalogue, measure, results, selftest, tree, trials
 from temper.errors import InputError
 from temper.exits import exit_with_message
 
@@ -17,6 +17,7 @@ app = typer.Typer(
 )
 for commands in (catalogue, measure, trials, results):
     app.add_typer(commands.app)
+app.add_typer(selftest.app, name="selftest")
 app.add_typer(cache.app, name="cache")
 app.add_typer(tree.app, name="kernel")
 

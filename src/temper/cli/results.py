@@ -7,6 +7,7 @@ import typer
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
+from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
 from temper.cli.options import LARGEST_RUN, JsonPath
 from temper.cli.output import console, show_documents, write, write_data
@@ -21,6 +22,7 @@ from temper.report.markdown import to_markdown
 from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
 from temper.report.proof_document import proof_document
+from temper.report.selftest_document import exactness_document
 from temper.report.trial_document import trial_document
 from temper.store import Store
 
@@ -94,6 +96,8 @@ def _report(run: StoredRun) -> Report:
             return proof_report(run)
         case Kind.STRESS | Kind.EVENTS:
             return trial_report(run)
+        case Kind.SELFTEST:
+            return exactness_report(run)
         case Kind.PRICE | Kind.COMPARE:
             return price_report(run)
 
@@ -104,6 +108,8 @@ def _document(report: Report) -> Document:
             return proof_document(report)
         case TrialReport():
             return trial_document(report)
+        case ExactnessReport():
+            return exactness_document(report)
         case PriceReport():
             return price_document(report)
 

@@ -1,9 +1,10 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove``, ``compare``, ``stress`` or
-``events``. Its plan says what has to be built, what has to be booted, and all that its
-verdict depends on. So the plan can be printed, stored and sent elsewhere, and a stored
-run is judged by its own plan alone, whatever has become of the feature since.
+A *run* is one call of ``temper price``, ``prove``, ``compare``, ``stress``,
+``events`` or ``selftest``. Its plan says what has to be built, what has to be booted,
+and all that its verdict depends on. So the plan can be printed, stored and sent
+elsewhere, and a stored run is judged by its own plan alone, whatever has become of the
+feature since.
 
 Paths of files in the checkout are relative to it; all others are absolute.
 """
@@ -34,6 +35,7 @@ class Kind(StrEnum):
     COMPARE = "compare"
     STRESS = "stress"
     EVENTS = "events"
+    SELFTEST = "selftest"
 
 
 class Slot(Plain):
@@ -203,6 +205,17 @@ class Scripts(Plain):
     """Options of the machine that the events need."""
 
 
+class HostLoad(Plain):
+    """What disturbs the boots of a run on purpose."""
+
+    stressors: tuple[str, ...]
+    """Words for stress-ng."""
+    longest_stop: float = Field(gt=0)
+    """A QEMU is stopped for a random time up to this, in seconds."""
+    longest_run: float = Field(gt=0)
+    """The same for the time between two stops."""
+
+
 class RunPlan(Plain):
     """What a run will do; complete before its first boot and immutable."""
 
@@ -244,6 +257,8 @@ class RunPlan(Plain):
     """System calls to time in each boot (price, compare)."""
     trial: TrialTerms | None = None
     """The criteria for its boots (stress, events)."""
+    load: HostLoad | None = None
+    """What disturbs its boots (selftest)."""
     scripts: Scripts | None = None
     """What leads its boots, instead of a job (events)."""
     work: Work
@@ -257,7 +272,7 @@ class RunPlan(Plain):
         """Refuse a plan that no run could be judged by, such as a damaged one."""
         named = {slot.variant for slot in self.slots} | set(self.hardened)
         # Proofs may leave the baseline out.
-        priced = self.kind in (Kind.PRICE, Kind.COMPARE)
+        priced = self.kind in (Kind.PRICE, Kind.COMPARE, Kind.SELFTEST)
         named |= {self.baseline if priced else self.control} - {""}
         if self.scripts and self.scripts.by_variant.keys() != self.variants.keys():
             raise ValueError("each variant needs one script")
@@ -269,6 +284,7 @@ class RunPlan(Plain):
             Kind.PROVE: ("control", "proofs"),
             Kind.STRESS: ("trial",),
             Kind.EVENTS: ("trial", "scripts"),
+            Kind.SELFTEST: ("baseline", "load"),
         }
         if missing := [name for name in needed[self.kind] if not getattr(self, name)]:
             raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")

@@ -3,14 +3,16 @@
 import json
 
 from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
-Report = PriceReport | ProofReport | TrialReport
+Report = PriceReport | ProofReport | TrialReport | ExactnessReport
 
 SCHEMAS: dict[str, type[Report]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
     "trial.v1.json": TrialReport,
+    "selftest.v1.json": ExactnessReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 

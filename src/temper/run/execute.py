@@ -6,6 +6,7 @@ from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
 from temper.run.campaign import Campaign
+from temper.run.load import host_load
 from temper.run.prepare import Prepared
 from temper.store import Store
 
@@ -29,7 +30,8 @@ def execute(
     campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
     title = f"Booting {plan.feature} for run {run}"
     try:
-        campaign.boot_all(title)
+        with host_load(plan.load):
+            campaign.boot_all(title)
     except KeyboardInterrupt:
         raise InterruptError("interrupted", _way_on(plan, run)) from None
     except InfraError as error:
