@@ -33,6 +33,9 @@ Pattern = Annotated[str, AfterValidator(_compiles)]
 """A regular expression in Python's syntax."""
 
 
+_OTHERS = "*"
+
+
 class Variant(Plain):
     """One way to run a kernel with the feature compiled in."""
 
@@ -44,7 +47,8 @@ class Variant(Plain):
     expect: Outcome | dict[str, Outcome] = Field(default_factory=dict)
     """The outcome that all proofs must have, or proof -> its outcome.
 
-    A proof that is not in the table may have any outcome, which is just reported.
+    ``*`` in the table stands for all proofs that it does not name. Without that, a
+    proof that is not in the table may have any outcome, which is just reported.
     """
     patches: tuple[str, ...] = ()
     """Folders of ``*.patch`` in the feature's folder, in order."""
@@ -58,7 +62,7 @@ class Variant(Plain):
     def expected(self, proof: str) -> Outcome | None:
         """Return the outcome that ``proof`` must have; None: any outcome."""
         if isinstance(self.expect, dict):
-            return self.expect.get(proof)
+            return self.expect.get(proof, self.expect.get(_OTHERS))
         return self.expect
 
 
@@ -176,7 +180,9 @@ class Feature(Plain):
             return self._nothing_is_expected()
         for name, variant in self.all_variants.items():
             if isinstance(variant.expect, dict):
-                _check_names(name, variant.expect.keys(), self.proofs.keys())
+                _check_names(
+                    name, variant.expect.keys(), self.proofs.keys() | {_OTHERS}
+                )
         self._check_expected_of_roles()
         for proof in self.proofs:
             if all(

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from temper.errors import BootError, InfraError
 from temper.machine import BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Slot
+from temper.record.plan import ProofPlan, Slot
 from temper.run.campaign import Campaign
 from temper.store import Store
 
@@ -256,6 +257,16 @@ def test_a_program_that_fails_fails_the_boot(
     assert boot.facts.error == f"'syscall getpid 100 10' {how}"
     assert boot.console == "[    0.000000] Linux\n"
     assert boot.records != []
+
+
+def test_an_attack_that_fails_leaves_the_boot_to_the_others(bench: Bench) -> None:
+    attack = ProofPlan(
+        title="an attack", line="syscall getpid 100 10", judge="none", params={}
+    )
+    plan = bench.prepared.plan.model_copy(update={"proofs": {"attack": attack}})
+    bench.prepared = replace(bench.prepared, plan=plan)
+    bench.machine.behaviours["stock"] = lambda watcher: result(0, 1)
+    assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
 
 
 def test_what_it_said_last_is_told(bench: Bench) -> None:

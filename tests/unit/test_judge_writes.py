@@ -35,6 +35,19 @@ def test_one_write_that_lands_is_enough(when: int) -> None:
     assert verdict.figures == {"tries": 3, "landed": 1}
 
 
+def test_a_kernel_without_the_occasion_is_not_judged() -> None:
+    samples = {
+        "writes": np.array([KIND, 0, OTHER, 0]),
+        "inapplicable": np.array([KIND, KIND]),
+    }
+    verdict = writes(samples, {}, kind=float(KIND))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == ["this kernel has no such section that may write"]
+    assert writes(samples, {}, kind=float(OTHER)).outcome is Outcome.BLOCKED
+    landed = {**samples, "writes": np.array([KIND, 1])}
+    assert writes(landed, {}, kind=float(KIND)).outcome is Outcome.VULNERABLE
+
+
 def test_other_kinds_do_not_count() -> None:
     verdict = judge((OTHER, 1), (KIND, 0), (OTHER, 1))
     assert verdict.outcome is Outcome.BLOCKED

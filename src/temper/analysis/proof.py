@@ -15,6 +15,7 @@ from temper.errors import InputError, StoreError
 from temper.extension import judge_named, judges_of
 from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
+from temper.record.console import last_of_programs
 from temper.record.outcome import Outcome
 from temper.record.plan import RunPlan
 from temper.record.wire import UNSUPPORTED
@@ -167,8 +168,15 @@ def _cannot_judge(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str
             continue
         if record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"
-        return f"'{record['program']}' ended with status {record['status']}"
+        how = f"'{record['program']}' ended with status {record['status']}"
+        return "; ".join([how, *_last_said(boot)])
     return ""
+
+
+def _last_said(boot: StoredBoot) -> list[str]:
+    # Programs that ran afterwards may have said it; most say nothing.
+    said = last_of_programs(boot.console)
+    return [f"the last that programs said: {'; '.join(said)}"] if said else []
 
 
 def _records(boot: StoredBoot, line: str) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from temper.machine import BootRequest, BootResult, Machine, StoppedError, Watch
 from temper.process import SCRATCH_FULL_HINT
 from temper.progress import Progress, Task
 from temper.record.boot import BootFacts, StoredBoot
+from temper.record.console import last_of_programs
 from temper.record.plan import RunPlan, Slot
 from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
 from temper.run.initramfs import pack, pack_for_kexec
@@ -26,8 +27,6 @@ from temper.store import Store
 
 _NOT_STARTED = 127
 _RELEASE = re.compile(r"Linux version (\S+)")
-# The kernel puts the time before each of its lines.
-_OF_KERNEL = re.compile(r"\[ *\d+\.\d+\] ")
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Campaign:
             try:
                 result = self._carry_out(slot.variant, request, work, watcher)
                 records, console = result.records, result.console
-                _check_exits(records, console)
+                _check_exits(self.plan, records, console)
             except BootError as failure:
                 error, console = failure.message, console or failure.console
             facts = self._facts(slot, request, begun, _release(records, console), error)
@@ -190,15 +189,19 @@ class _Gauge:
             )
 
 
-def _check_exits(records: list[AnyRecord], console: str) -> None:
+def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
+    """Raise for a program that failed, but for attacks: each is judged by itself."""
+    attacks = {proof.line for proof in plan.proofs.values()}
     for record in records:
         if not isinstance(record, Exit) or record.status in (0, UNSUPPORTED):
             continue
         if record.status == _NOT_STARTED:
             why = _said(record.program.split()[0], console)
             raise InfraError(f"'{record.program}' did not start in the target: {why}")
+        if record.program in attacks:
+            continue
         how = f"'{record.program}' {_ended(record.status)}"
-        raise BootError("; ".join([how, *_last_of_programs(console)]), console=console)
+        raise BootError("; ".join([how, *last_of_programs(console)]), console=console)
 
 
 def _release(records: list[AnyRecord], console: str) -> str:
@@ -213,12 +216,6 @@ def _said(program: str, console: str) -> str:
     """Return what init said of a program on the console."""
     lines = [line for line in console.splitlines() if line.startswith(f"/{program}: ")]
     return lines[-1] if lines else "its console does not say why"
-
-
-def _last_of_programs(console: str) -> list[str]:
-    """Return two lines at most: a cause and what came of it."""
-    lines = [line for line in console.splitlines() if not _OF_KERNEL.match(line)]
-    return [line for line in lines if line.strip()][-2:]
 
 
 def _ended(status: int) -> str:
