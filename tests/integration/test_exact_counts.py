@@ -124,6 +124,8 @@ def test_a_short_campaign_finds_no_difference(tmp_path: Path) -> None:
     report = answer.report
     assert (report["exact"], report["pairs"], report["outliers"]) == (True, 2, [])
     assert len(report["workloads"]) == 4
+    for boot in answer.run.boots:
+        assert "rr=record" in boot.facts.machine.details["command"]
 
 
 def test_a_campaign_notices_a_lost_seed(

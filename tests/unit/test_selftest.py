@@ -139,6 +139,15 @@ def test_the_plan_boots_the_baseline_with_the_job_of_a_price(planner: Planner) -
     assert "selftest exact kpkeys --pairs 3 --calls 1000" in plan.command
 
 
+def test_a_control_differs_in_one_thing_only(planner: Planner) -> None:
+    plan = planned(planner, 3)
+    control = plan_exact(planner, feature_named("kpkeys"), 3, 1000, control=True)
+    assert plan.work.in_turn and not control.work.in_turn
+    assert "--control" in control.command
+    same = {"work": plan.work, "command": plan.command}
+    assert control.model_copy(update=same) == plan
+
+
 def test_no_pairs_are_refused(planner: Planner) -> None:
     with pytest.raises(InputError, match="0 pairs are too few"):
         planned(planner, 0)

@@ -96,9 +96,12 @@ class Host:
         cache = Cache(self.root / "cache")
         return Tcg(X86_64, cache, Quiet(), limits)
 
-    def request(self, exact: bool = False, cpus: int = 1) -> BootRequest:
+    def request(
+        self, exact: bool = False, cpus: int = 1, in_turn: bool = True
+    ) -> BootRequest:
         return BootRequest(
-            Path("/bzImage"), Path("/initramfs"), "quiet", "", exact, cpus
+            *(Path("/bzImage"), Path("/initramfs"), "quiet", "", exact, cpus),
+            in_turn=in_turn,
         )
 
 
@@ -436,6 +439,15 @@ def test_the_command_line_of_exact_boots_is_what_it_was(host: Host) -> None:
         "-serial file:console -chardev file,id=records,path=records "
         "-serial chardev:records"
     )
+
+
+def test_a_control_lacks_only_what_has_threads_take_turns(host: Host) -> None:
+    host.qemu("")
+    usual, control = (
+        host.tcg().facts(host.request(exact=True, in_turn=in_turn)).details["command"]
+        for in_turn in (True, False)
+    )
+    assert control == usual.replace(",rr=record,rrfile=/dev/null", "") != usual
 
 
 def test_ctrl_c_on_the_terminal_is_not_qemus(host: Host) -> None:

@@ -52,6 +52,8 @@ class ExactnessReport(_Report):
     workloads: list[str]
     calls: int
     """System calls that each boot timed; other workloads scale with it."""
+    in_turn: bool
+    """False: a control, whose QEMUs ran their threads side by side."""
     load: HostLoad
     started: datetime
     exact: bool
@@ -99,6 +101,7 @@ def exactness_report(run: StoredRun) -> ExactnessReport:
         kernel_key=plan.variants[plan.baseline].kernel.key,
         workloads=sorted({name for b in boots.values() for name in b.workloads}),
         calls=plan.calls,
+        in_turn=plan.work.in_turn,
         load=plan.load,
         started=run.started,
         exact=len(pairs) == planned and not outliers,

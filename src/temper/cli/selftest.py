@@ -39,6 +39,14 @@ def exact(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     calls: Calls = _FEW_CALLS,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control",
+            help="Leave out what has QEMU's threads take turns: some boots should "
+            "differ then.",
+        ),
+    ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = "",
@@ -50,7 +58,8 @@ def exact(
     Exit status 0 means exact: all boots gave the same counts, sample by sample.
     """
     lab = Lab.of(arch, source)
-    plan = plan_exact(lab.planner, feature_named(feature), pairs, calls)
+    described = feature_named(feature)
+    plan = plan_exact(lab.planner, described, pairs, calls, control=control)
     if only_plan:
         return lab.show(plan, json, resume)
     report = exactness_report(lab.run(plan, resume))

@@ -27,6 +27,8 @@ class BootRequest:
     cpus: int
     memory: int = 0
     """In MiB; 0: the machine's own."""
+    in_turn: bool = True
+    """False: exact counts without the cure for their race; see docs/exact-counts.md."""
     led: bool = False
     """True: it is led from outside instead of having a job, and may restart."""
     hardware: tuple[str, ...] = ()

@@ -56,8 +56,6 @@ class Tcg:
     """Emulated CPUs in a QEMU of its own for each boot."""
 
     name = "tcg"
-    in_turn = True
-    """Whether exact boots run QEMU's threads in turn; see Launch."""
 
     def __init__(
         self,
@@ -163,7 +161,7 @@ class Tcg:
             cpus=request.cpus,
             memory=f"{request.memory or _MEMORY}M",
             exact=request.exact,
-            in_turn=request.exact and self.in_turn,
+            in_turn=request.exact and request.in_turn,
             restarts=request.led,
         )
         return [*launch.words(), *request.hardware]

@@ -154,6 +154,8 @@ class Work(Plain):
     """Whether the clock must count instructions."""
     memory: int = 0
     """Of a boot, in MiB; 0: the machine's own."""
+    in_turn: bool = True
+    """False: the machine leaves out its cure for a race (a selftest's control)."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)

@@ -22,11 +22,15 @@ def exactness_document(report: ExactnessReport) -> Document:
     return Document(
         heading=f"Exactness of {report.machine}, run {report.run}",
         feature=report.feature,
-        title=f"{report.planned:,} pairs of boots on a busy host",
+        title=f"{report.planned:,} pairs of boots on a busy host{_control(report)}",
         conclusion=[_verdict(report)],
         blocks=[*_differences(report), _conditions(report), _fine_print(report)],
         source=f"selftest run {report.run}",
     )
+
+
+def _control(report: ExactnessReport) -> str:
+    return "" if report.in_turn else ", the control: QEMU's threads side by side"
 
 
 def _verdict(report: ExactnessReport) -> Paragraph:

@@ -126,6 +126,7 @@ class Campaign:
             exact=self.plan.work.exact,
             cpus=self.plan.work.cpus,
             memory=self.plan.work.memory,
+            in_turn=self.plan.work.in_turn,
             led=self.plan.scripts is not None,
             hardware=self.plan.scripts.hardware if self.plan.scripts else (),
         )

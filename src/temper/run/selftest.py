@@ -18,23 +18,28 @@ LOAD = HostLoad(
 writes files, and one that takes a quarter of the memory that is free."""
 
 
-def plan_exact(planner: Planner, feature: Feature, pairs: int, calls: int) -> RunPlan:
+def plan_exact(
+    planner: Planner, feature: Feature, pairs: int, calls: int, *, control: bool = False
+) -> RunPlan:
     """Plan to boot a feature's baseline ``pairs`` times in pairs, on a busy host.
 
-    The job is that of the feature's price. Raises InputError for too few pairs.
+    The job is that of the feature's price. ``control``: leave out what makes QEMU's
+    threads take turns, so that boots may differ. Raises InputError for too few pairs.
     """
     if pairs < 1:
         raise InputError(f"{pairs} pairs are too few")
     priced = planner.price(feature, calls)
     baseline = priced.baseline
     command = planner.command(
-        *("selftest", "exact", feature.name), *("--pairs", pairs, "--calls", calls)
+        *("selftest", "exact", feature.name, "--pairs", pairs, "--calls", calls),
+        *(["--control"] if control else []),
     )
     fields = priced.model_copy(
         update={
             "kind": Kind.SELFTEST,
             "variants": {baseline: priced.variants[baseline]},
             "variants_left_out": (),
+            "work": priced.work.model_copy(update={"in_turn": not control}),
             "load": LOAD,
             "slots": tuple(Slot(variant=baseline, repeat=n) for n in range(2 * pairs)),
             "command": command,
