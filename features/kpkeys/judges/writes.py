@@ -7,7 +7,9 @@ from temper.stats.judging import Arrays, Verdict, concluded, unsupported
 _NOTHING = np.array([], dtype=np.int64)
 
 
-def writes(samples: Arrays, _definitions: Arrays, *, kind: float) -> Verdict:
+def writes(
+    samples: Arrays, _definitions: Arrays, *, kind: float, least: float
+) -> Verdict:
     """Judge tries to write to one kind of memory.
 
     ``samples["writes"]`` are pairs: the number of a kind, and 1 if the write landed
@@ -15,7 +17,7 @@ def writes(samples: Arrays, _definitions: Arrays, *, kind: float) -> Verdict:
     occasion to try.
 
     VULNERABLE if a write to ``kind`` landed, BLOCKED if all of them faulted,
-    UNSUPPORTED if there was none, or no occasion at least once.
+    UNSUPPORTED if there were fewer than ``least``, or no occasion at least once.
     """
     pairs = samples.get("writes", _NOTHING).reshape(-1, 2)
     tried = pairs[pairs[:, 0] == kind, 1]
@@ -27,4 +29,6 @@ def writes(samples: Arrays, _definitions: Arrays, *, kind: float) -> Verdict:
         return unsupported("this kernel has no such section that may write")
     if not tries:
         return unsupported("nothing of this kind was found to write to")
+    if tries < least:
+        return unsupported(f"all of {tries} writes faulted, but {least:.0f} are needed")
     return concluded([], [], f"all of {tries} writes faulted", figures)
