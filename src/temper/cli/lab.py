@@ -56,7 +56,7 @@ class Lab:
         """What builds kernels."""
         return Workshop(self.arch, self.cache, self.progress)
 
-    def show(self, plan: RunPlan, json: str, resume: int | None) -> None:
+    def show(self, plan: RunPlan, json: str | None, resume: int | None) -> None:
         """Print what a plan takes, without building or booting anything."""
         if resume is not None:
             raise InputError("--plan shows a new run", "leave out --resume")
