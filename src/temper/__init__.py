@@ -1,3 +1,5 @@
 """Temper: Linux kernel hardening, proven and priced."""
 
-__version__ = "0.1.0"
+from importlib.metadata import version
+
+__version__ = version("temper")

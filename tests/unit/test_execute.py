@@ -107,10 +107,21 @@ def test_resuming_completes_the_run(bench: Bench) -> None:
         assert boot in run.boots
 
 
-def test_resuming_a_finished_run_boots_nothing(bench: Bench) -> None:
-    finished = bench.execute(FakeMachine())
+def test_a_finished_run_cannot_be_resumed(bench: Bench) -> None:
+    bench.execute(FakeMachine())
     machine = FakeMachine()
-    assert bench.execute(machine, resume=1).boots == finished.boots
+    with pytest.raises(InputError, match="run 1 is finished") as caught:
+        bench.execute(machine, resume=1)
+    assert caught.value.hint == "temper report 1"
+    assert machine.booted == []
+
+
+def test_a_run_that_lacks_nothing_but_its_end_can_be_resumed(bench: Bench) -> None:
+    run = bench.store.create_run(bench.prepared.plan)
+    for boot in bench.execute(FakeMachine()).boots:
+        bench.store.save_boot(run, boot)
+    machine = FakeMachine()
+    assert bench.execute(machine, resume=run).finished is not None
     assert machine.booted == []
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import fake_machine
 import pytest
-from fake_machine import FakeMachine
+from fake_lab import FakeLab
 from kernels import fake_source
 from rich.console import Console
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from made_up import kernel_facts, machine_facts, run_plan
 from temper.analysis.trial import TrialBoot, TrialReport, trial_report
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature, feature_named
 from temper.cli import app
-from temper.errors import InfraError, InputError
+from temper.errors import InfraError, InputError, StoreError
 from temper.kernel import Cache
-from temper.machine import DEFAULT_KIND, KINDS, BootResult, Watcher
+from temper.machine import BootResult, Watcher
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
 from temper.record.plan import Growth, Kind, RunPlan, TrialTerms
 from temper.record.wire import AnyRecord, Samples
@@ -30,7 +30,6 @@ from temper.report.markdown import to_markdown
 from temper.report.terminal import print_documents
 from temper.report.trial_document import trial_document
 from temper.run.planner import Planner
-from temper.run.prepare import Prepared, Setup
 from temper.run.stress import plan_stress
 from temper.store import Store
 from temper.stress import stress_of
@@ -317,33 +316,12 @@ def test_a_stress_without_its_files_is_refused(tmp_path: Path) -> None:
         stress_of(feature)
 
 
-class Lab:
-    """The command line, with a made-up machine and nothing to build."""
-
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.machine = FakeMachine()
-        self._root = root
-        fake_source(root / "linux")
-        monkeypatch.setenv("TEMPER_DATA", str(root))
-        monkeypatch.setenv("XDG_CACHE_HOME", str(root))
-        monkeypatch.delenv("TEMPER_STORE", raising=False)
-        monkeypatch.setitem(KINDS, DEFAULT_KIND, lambda *_: self.machine)
-        monkeypatch.setattr("temper.cli.lab.prepare", self._prepare)
-
-    def stress(self, *words: str) -> Result:
-        command = ("stress", "kpkeys", "--kernels", "lockdep", *words)
-        source = ("--source", str(self._root / "linux"))
-        return CliRunner().invoke(app, [*command, *source], catch_exceptions=False)
-
-    def _prepare(self, plan: RunPlan, *_: object) -> Prepared:
-        assert self.machine.prepared, "no kernel is worth building without a machine"
-        setup = Setup(self._root / "bzImage", kernel_facts(), ())
-        return Prepared(plan, dict.fromkeys(plan.variants, setup))
+STRESS = ("stress", "kpkeys", "--kernels", "lockdep")
 
 
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    return Lab(tmp_path, monkeypatch)
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLab:
+    return FakeLab(tmp_path, monkeypatch)
 
 
 def sends(counters: Mapping[str, int]) -> BootResult:
@@ -356,43 +334,74 @@ def sends(counters: Mapping[str, int]) -> BootResult:
     return replace(whole, records=records)
 
 
-def test_the_command_fails_for_what_was_never_done(lab: Lab) -> None:
-    done = lab.stress("--seconds", "20")
+def test_the_command_fails_for_what_was_never_done(lab: FakeLab) -> None:
+    done = lab.temper(*STRESS, "--seconds", "20")
     assert done.exit_code == 1
     assert "NEVER DONE: done/fork" in done.output
     assert sorted(lab.machine.booted) == ["mem=256M", "mem=256M pti=on"]
 
 
-def test_the_command_is_content_with_a_clean_run(lab: Lab) -> None:
+def test_the_command_is_content_with_a_clean_run(lab: FakeLab) -> None:
     counters = dict.fromkeys(stress_of(KPKEYS).used, 1)
     clean = {
         line: lambda _: sends(counters) for line in ("mem=256M", "mem=256M pti=on")
     }
     lab.machine.behaviours = {**clean}
-    assert lab.stress().exit_code == 0
+    assert lab.temper(*STRESS).exit_code == 0
 
 
-def test_a_plan_is_printed_and_nothing_booted(lab: Lab) -> None:
-    done = lab.stress("--plan")
+def test_a_plan_is_printed_and_nothing_booted(lab: FakeLab) -> None:
+    done = lab.temper(*STRESS, "--plan")
     assert done.exit_code == 0
     assert "lockdep-max, lockdep-isolation" in " ".join(done.output.split())
     assert "2 at once" in " ".join(done.output.split())
     assert lab.machine.booted == []
 
 
-def test_an_interrupted_run_goes_on(lab: Lab) -> None:
+def test_an_interrupted_run_goes_on(lab: FakeLab) -> None:
     def fails(_: Watcher) -> BootResult:
         raise InfraError("the disk is full")
 
     lab.machine.behaviours = {"mem=256M pti=on": fails}
     with pytest.raises(InfraError) as caught:
-        lab.stress()
+        lab.temper(*STRESS)
     assert "temper stress kpkeys --kernels lockdep" in caught.value.hint
     assert "--resume 1" in caught.value.hint
     lab.machine.behaviours.clear()
     lab.machine.booted.clear()
-    assert "lockdep-isolation" in lab.stress("--resume", "1").output
+    assert "lockdep-isolation" in lab.temper(*STRESS, "--resume", "1").output
     assert lab.machine.booted == ["mem=256M pti=on"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--resume", "9"), "there is no run 9"),
+        (("--resume", "1"), "run 1 is finished: there is nothing to resume"),
+        (("--resume", "1", "--seconds", "20"), "run 1 cannot be resumed: its options"),
+        (("--resume", "2"), "run 2 cannot be resumed: it was: "),
+    ],
+)
+def test_what_cannot_be_resumed_is_refused_before_anything_is_built(
+    lab: FakeLab, words: tuple[str, ...], why: str
+) -> None:
+    lab.temper(*STRESS)
+    with Store.open() as store:
+        store.create_run(run_plan())
+    lab.built = lab.machine.prepared = 0
+    with pytest.raises(InputError) as caught:
+        lab.temper(*STRESS, *words)
+    assert caught.value.message.startswith(why)
+    assert (lab.built, lab.machine.prepared) == (0, 0)
+
+
+def test_a_store_that_cannot_be_used_is_told_before_anything_is_built(
+    lab: FakeLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEMPER_STORE", "sqlite:////dev/null/results.db")
+    with pytest.raises(StoreError):
+        lab.temper(*STRESS)
+    assert lab.built == 0
 
 
 @pytest.fixture

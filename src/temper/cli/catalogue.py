@@ -24,7 +24,7 @@ app = typer.Typer()
 
 
 @app.command()
-def doctor(json: JsonPath = "") -> None:
+def doctor(json: JsonPath = None) -> None:
     """Say what this host has and what it lacks, with the cure for each lack."""
     findings = examine()
     if json:
@@ -36,7 +36,7 @@ def doctor(json: JsonPath = "") -> None:
 
 
 @app.command()
-def features(json: JsonPath = "") -> None:
+def features(json: JsonPath = None) -> None:
     """List the catalogue of hardening features."""
     known = [feature_named(name) for name in catalog.feature_names()]
     if json:
@@ -46,7 +46,7 @@ def features(json: JsonPath = "") -> None:
 
 
 @app.command()
-def show(feature: FeatureName, json: JsonPath = "") -> None:
+def show(feature: FeatureName, json: JsonPath = None) -> None:
     """Show one feature: variants, proofs, workloads."""
     described = feature_named(feature)
     if json:
@@ -68,7 +68,7 @@ def build(
     ] = "",
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Build the kernels of all variants, or find them in the cache."""
     lab = Lab.of(arch, source)

@@ -17,7 +17,7 @@ from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
 from temper.report.plan_document import plan_document
 from temper.report.progress import on_stderr
-from temper.run.execute import execute
+from temper.run.execute import check_resumable, execute
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
 from temper.store import Store
@@ -56,7 +56,7 @@ class Lab:
         """What builds kernels."""
         return Workshop(self.arch, self.cache, self.progress)
 
-    def show(self, plan: RunPlan, json: str, resume: int | None) -> None:
+    def show(self, plan: RunPlan, json: str | None, resume: int | None) -> None:
         """Print what a plan takes, without building or booting anything."""
         if resume is not None:
             raise InputError("--plan shows a new run", "leave out --resume")
@@ -78,10 +78,12 @@ class Lab:
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         """Build what a plan needs, boot it, and return the run; or resume one."""
         machine = self._machine(plan)
-        # First, since building kernels is useless if the machine is not available.
-        machine.prepare()
-        prepared = prepare(plan, self.cache, self.progress)
         with Store.open(progress=self.progress) as store:
+            # First, since building kernels is useless if they cannot be booted then.
+            if resume is not None:
+                check_resumable(store, plan, resume)
+            machine.prepare()
+            prepared = prepare(plan, self.cache, self.progress)
             return execute(prepared, machine, store, self.progress, resume)
 
     def _machine(self, plan: RunPlan) -> Machine:

@@ -70,7 +70,7 @@ def prove(
     ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Attack every variant, to prove that the feature stops the attacks.
 
@@ -114,7 +114,7 @@ def price(
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Measure what the feature costs, to the instruction.
 
@@ -147,7 +147,7 @@ def compare(
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Compare the cost of any two kernels, e.g. before and after a patch.
 
@@ -162,7 +162,7 @@ def compare(
     _show_price(price_report(lab.run(plan, resume)), json)
 
 
-def _show_price(report: PriceReport, json: str) -> None:
+def _show_price(report: PriceReport, json: str | None) -> None:
     if json:
         write(json, to_json(report))
     if json != "-":

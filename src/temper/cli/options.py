@@ -7,6 +7,7 @@ import typer
 
 from temper.arch import ARCHES
 from temper.cli.completion import complete_arch, complete_feature, complete_setting
+from temper.cli.output import check_output
 
 _ALL_SETTINGS = "; ".join(
     f"{', '.join(arch.settings)} ({arch.name})"
@@ -47,9 +48,12 @@ SourcePath = Annotated[
     ),
 ]
 JsonPath = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--json", help="Write the result as JSON; - is stdout.", metavar="FILE"
+        "--json",
+        help="Write the result as JSON; - is stdout.",
+        metavar="FILE",
+        callback=check_output,
     ),
 ]
 Calls = Annotated[

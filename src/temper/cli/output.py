@@ -1,9 +1,13 @@
 """Where commands print and write."""
 
+import errno
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
 
+import typer
 from rich.console import Console
 
 from temper.errors import InputError
@@ -14,6 +18,36 @@ from temper.report.terminal import print_documents
 def console() -> Console:
     """Return the terminal, or whatever stdout is."""
     return Console(highlight=False)
+
+
+def check_output(
+    context: typer.Context, option: typer.CallbackParam, file: str | None
+) -> str | None:
+    """Return the file that an option names; raise InputError if it is not writable.
+
+    Called before a command begins, since work must not be lost for want of a place to
+    write to. It creates no file and leaves an existing one as it is.
+    """
+    if file in (None, "-") or context.resilient_parsing:
+        return file
+    if not file:
+        raise InputError(f"{option.opts[0]} needs the name of a file, or -")
+    try:
+        _check_writable(Path(file))
+    except OSError as error:
+        raise InputError(f"cannot write {file}: {error.strerror}") from error
+    return file
+
+
+def _check_writable(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.is_file():
+        path.open("ab").close()
+    # Devices and pipes are not tried: opening one may wait for its reader.
+    elif not path.exists():
+        # What a link points to must exist only after writing through it.
+        tempfile.TemporaryFile(dir=path.resolve().parent).close()
 
 
 def write(file: str, text: str) -> None:

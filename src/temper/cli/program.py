@@ -2,16 +2,18 @@
 
 import sys
 from collections.abc import Iterable
+from typing import Annotated
 
 import typer
 
+from temper import __version__
 from temper.cli import cache, catalogue, measure, results, selftest, tree, trials
 from temper.errors import InputError
 from temper.exits import exit_with_message
 
 app = typer.Typer(
-    help="Linux kernel hardening, proven and priced.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
@@ -20,6 +22,27 @@ for commands in (catalogue, measure, trials, results):
 app.add_typer(selftest.app, name="selftest")
 app.add_typer(cache.app, name="cache")
 app.add_typer(tree.app, name="kernel")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"temper {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def temper(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version and exit.",
+            is_eager=True,
+            callback=_print_version,
+        ),
+    ] = False,
+) -> None:
+    """Linux kernel hardening, proven and priced."""
 
 
 def main() -> None:

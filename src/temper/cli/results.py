@@ -10,7 +10,13 @@ from temper.analysis.proof import proof_report
 from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
 from temper.cli.options import LARGEST_RUN, JsonPath
-from temper.cli.output import console, show_documents, write, write_data
+from temper.cli.output import (
+    check_output,
+    console,
+    show_documents,
+    write,
+    write_data,
+)
 from temper.errors import InputError
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
@@ -40,12 +46,18 @@ def report(
         ),
     ] = None,
     html: Annotated[
-        str, typer.Option(help="Write a page with plots.", metavar="FILE")
-    ] = "",
+        str | None,
+        typer.Option(
+            help="Write a page with plots.", metavar="FILE", callback=check_output
+        ),
+    ] = None,
     md: Annotated[
-        str, typer.Option(help="Write Markdown for mail.", metavar="FILE")
-    ] = "",
-    json: JsonPath = "",
+        str | None,
+        typer.Option(
+            help="Write Markdown for mail.", metavar="FILE", callback=check_output
+        ),
+    ] = None,
+    json: JsonPath = None,
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown or JSON."""
     with Store.open(progress=on_stderr()) as store:
@@ -115,7 +127,7 @@ def _document(report: Report) -> Document:
 
 
 @app.command()
-def runs(json: JsonPath = "") -> None:
+def runs(json: JsonPath = None) -> None:
     """List all runs, newest first."""
     with Store.open(progress=on_stderr()) as store:
         found = store.runs()

@@ -42,7 +42,7 @@ def stress(
     source: SourcePath = None,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Put the feature's debug kernels under stress, to find bugs.
 
@@ -70,7 +70,7 @@ def events(
     source: SourcePath = None,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Lead the feature's kernel through machine events, and check it after each.
 
@@ -85,7 +85,7 @@ def events(
     _show_trial(trial_report(lab.run(plan, resume)), json)
 
 
-def _show_trial(report: TrialReport, json: str) -> None:
+def _show_trial(report: TrialReport, json: str | None) -> None:
     if json:
         write(json, to_json(report))
     if json != "-":

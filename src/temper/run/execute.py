@@ -20,13 +20,13 @@ def execute(
 ) -> StoredRun:
     """Boot all slots of a plan and return the run; ``resume``: the run to continue.
 
-    Raises InputError if the run to resume has another plan, and InfraError and
+    Raises InputError if the run to resume cannot be resumed, and InfraError and
     InterruptError with the command that resumes the run.
     """
     plan = prepared.plan
-    run = store.create_run(plan) if resume is None else resume
     if resume is not None:
-        _check_same(store.plan(run), plan, run)
+        check_resumable(store, plan, resume)
+    run = store.create_run(plan) if resume is None else resume
     campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
     title = f"Booting {plan.feature} for run {run}"
     try:
@@ -38,6 +38,19 @@ def execute(
         error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
         raise
     return store.load(run)
+
+
+def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
+    """Raise InputError if ``run`` cannot be resumed by ``plan``.
+
+    There is no such run, it has another plan, or it is finished. A finished run can be
+    resumed only to repeat boots whose raw files are damaged.
+    """
+    _check_same(store.plan(run), plan, run)
+    if store.is_finished(run) and not store.missing(run):
+        raise InputError(
+            f"run {run} is finished: there is nothing to resume", f"temper report {run}"
+        )
 
 
 def _way_on(plan: RunPlan, run: int) -> str:

@@ -234,6 +234,12 @@ class Store:
             number: int | None = conn.scalar(newest)
         return number
 
+    def is_finished(self, run: int) -> bool:
+        """Whether a run has finished; raise InputError if there is no such run."""
+        with self._transaction() as conn:
+            self._head(conn, run)
+            return _finished(conn, run) is not None
+
     def plan(self, run: int) -> RunPlan:
         """Return the plan of a run; raise InputError if there is no such run.
 
@@ -250,7 +256,7 @@ class Store:
         """
         with self._transaction() as conn:
             head = self._head(conn, run)
-            finished = conn.scalar(select(runs.c.finished).where(runs.c.id == run))
+            finished = _finished(conn, run)
             saved = _saved(conn, run)
         with explained(self._what):
             found = (slot for slot in head.plan.slots if slot in saved)
@@ -288,6 +294,12 @@ def _name(url: URL, data: Path) -> str:
     if database.is_relative_to(data.resolve()):
         return str(database.relative_to(data.resolve()))
     return str(database)
+
+
+def _finished(conn: Connection, run: int) -> str | None:
+    """Return when a run finished; None: it was interrupted or is still running."""
+    found: str | None = conn.scalar(select(runs.c.finished).where(runs.c.id == run))
+    return found
 
 
 def _saved(conn: Connection, run: int) -> dict[Slot, str]:

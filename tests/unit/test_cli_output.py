@@ -1,0 +1,69 @@
+"""Where a report is to be written: found out before any work, and left alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+from fake_lab import FakeLab
+from typer.testing import CliRunner
+
+from temper.cli import app
+from temper.errors import InfraError, InputError
+from temper.machine import BootResult, Watcher
+
+STRESS = ("stress", "kpkeys", "--kernels", "lockdep")
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLab:
+    return FakeLab(tmp_path, monkeypatch)
+
+
+# Not even root can write these.
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("none/report", "No such file or directory"),
+        ("linux", "Is a directory"),
+        ("linux/Makefile/report", "Not a directory"),
+        ("x" * 300, "File name too long"),
+        ("dangling", "No such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_built(
+    lab: FakeLab, tmp_path: Path, name: str, why: str
+) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "none" / "report")
+    with pytest.raises(InputError) as caught:
+        lab.temper(*STRESS, "--json", str(tmp_path / name))
+    assert caught.value.message == f"cannot write {tmp_path / name}: {why}"
+    assert lab.built == 0
+
+
+@pytest.mark.parametrize("option", ["--json", "--html", "--md"])
+def test_every_report_is_written_somewhere(option: str) -> None:
+    with pytest.raises(InputError) as caught:
+        CliRunner().invoke(app, ["report", option, ""], catch_exceptions=False)
+    assert caught.value.message == f"{option} needs the name of a file, or -"
+
+
+def test_a_run_that_fails_leaves_no_file_and_no_damage(
+    lab: FakeLab, tmp_path: Path
+) -> None:
+    def fails(_: Watcher) -> BootResult:
+        raise InfraError("the disk is full")
+
+    lab.machine.behaviours = {"mem=256M": fails}
+    (tmp_path / "old.json").write_text("of the run before")
+    for name in ("new.json", "old.json"):
+        with pytest.raises(InfraError, match="the disk is full"):
+            lab.temper(*STRESS, "--json", str(tmp_path / name))
+    assert not (tmp_path / "new.json").exists()
+    assert (tmp_path / "old.json").read_text() == "of the run before"
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_is_not_waited_for(lab: FakeLab, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="there is no run 9"):
+        lab.temper(*STRESS, "--resume", "9", "--json", str(tmp_path / "pipe"))
