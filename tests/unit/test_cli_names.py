@@ -77,6 +77,7 @@ def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None
     [
         (("build", "--variants", "of"), "unknown variant 'of'"),
         (("price", "--variants", "stock,"), "the name of a variant is missing"),
+        (("price", "--variants", ""), "the name of a variant is missing"),
         (("price", "--variants", ",stock"), "the name of a variant is missing"),
         (("build", "--variants", "off,,stock"), "the name of a variant is missing"),
         (("build", "--variants", "off,off"), "the variant 'off' is named 2 times"),
@@ -85,6 +86,7 @@ def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None
             ("prove", "--variants", "stock,off,stock"),
             "the variant 'stock' is named 2 times",
         ),
+        (("prove", "--proofs", ""), "the name of a proof is missing"),
         (("prove", "--proofs", "leak,leak,leak"), "the proof 'leak' is named 3 times"),
         (
             ("price", "--variants", "off"),
@@ -104,13 +106,13 @@ def test_a_wrong_name_is_told_at_once(words: tuple[str, ...], said: str) -> None
     assert str(getattr(done.exception, "message", done.exception)) == said
 
 
-@pytest.mark.parametrize("names", ["lockdep,", "lockdep,lockdep"])
+@pytest.mark.parametrize("names", ["", "lockdep,", "lockdep,lockdep"])
 def test_so_is_a_wrong_name_of_a_debug_kernel(names: str) -> None:
     done = CliRunner().invoke(app, ["stress", "kpkeys", "--kernels", names])
     assert "known: kasan, lockdep" in getattr(done.exception, "hint", "")
 
 
-@pytest.mark.parametrize("names", ["kexec,", "kexec,kexec"])
+@pytest.mark.parametrize("names", ["", "kexec,", "kexec,kexec"])
 def test_so_is_a_wrong_name_of_an_event(names: str) -> None:
     done = CliRunner().invoke(app, ["events", "kpkeys", "--events", names])
     assert "kexec, " in getattr(done.exception, "hint", "")
