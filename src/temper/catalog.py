@@ -6,16 +6,20 @@ complete, and says what is missing.
 
 import re
 import tomllib
-from collections.abc import Collection, Set
-from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from collections import Counter
+from collections.abc import Collection, Iterator, Set
+from pathlib import Path, PurePath
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from temper.arch import ARCHES
 from temper.errors import InputError
+from temper.extension import judge_named
 from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.record.plan import Plain, Switch
+from temper.workloads import all_workloads
 
 _Kind = TypeVar("_Kind")
 _Model = TypeVar("_Model", bound=Plain)
@@ -32,6 +36,40 @@ def _compiles(pattern: str) -> str:
 Pattern = Annotated[str, AfterValidator(_compiles)]
 """A regular expression in Python's syntax."""
 
+
+def _is_an_arch(name: str) -> str:
+    if name not in ARCHES:
+        known = ", ".join(ARCHES)
+        raise ValueError(f"unknown architecture '{name}'; known: {known}")
+    return name
+
+
+ArchName = Annotated[str, AfterValidator(_is_an_arch)]
+"""The name of an architecture."""
+
+
+def _is_a_stem(name: str) -> str:
+    if not re.fullmatch(r"[\w-]+", name, re.ASCII):
+        raise ValueError(f"'{name}' is not the name of a C file, without .c")
+    return name
+
+
+Stem = Annotated[str, AfterValidator(_is_a_stem)]
+"""The name of a C file in the folder that it belongs to, without ``.c``."""
+
+
+def _is_inside(name: str) -> str:
+    path = PurePath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"'{name}' is outside the feature's folder")
+    return name
+
+
+Inside = Annotated[str, AfterValidator(_is_inside)]
+"""A path that does not leave the folder it is relative to."""
+
+Param = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+"""A number, and no text that could be read as one."""
 
 _OTHERS = "*"
 
@@ -50,7 +88,7 @@ class Variant(Plain):
     ``*`` in the table stands for all proofs that it does not name. Without that, a
     proof that is not in the table may have any outcome, which is just reported.
     """
-    patches: tuple[str, ...] = ()
+    patches: tuple[Inside, ...] = ()
     """Folders of ``*.patch`` in the feature's folder, in order."""
     config: tuple[str, ...] = ()
     """``CONFIG_X=y`` lines in addition to the feature's."""
@@ -69,9 +107,9 @@ class Variant(Plain):
 class TargetProgram(Plain):
     """A program of the feature that runs on the target."""
 
-    program: str
+    program: Stem
     """``proof/<program>.c``"""
-    module: str = ""
+    module: Stem | Literal[""] = ""
     """``proof/<module>.c``: the kernel module that it needs, if any."""
     expected_complaints: tuple[Pattern, ...] = ()
     """Regular expressions of kernel complaints that it causes on purpose."""
@@ -97,9 +135,9 @@ class Proof(TargetProgram):
     samples: int = Field(gt=0)
     judge: str
     """Name of a function in the package ``judges`` of the feature's folder."""
-    params: dict[str, float] = Field(default_factory=dict)
+    params: dict[str, Param] = Field(default_factory=dict)
     """Keyword arguments of the judge."""
-    architectures: tuple[str, ...] = ()
+    architectures: tuple[ArchName, ...] = ()
     """Where this attack makes sense; empty: on all of the feature's architectures."""
     cmdline: str = ""
     """Kernel parameters that its boots need, in addition to a variant's."""
@@ -116,7 +154,7 @@ class Feature(Plain):
     name: str
     title: str
     summary: str
-    architectures: tuple[str, ...] = Field(min_length=1)
+    architectures: tuple[ArchName, ...] = Field(min_length=1)
     series: str
     """The kernel series it is for, such as ``6.12``."""
     config: tuple[str, ...]
@@ -137,7 +175,7 @@ class Feature(Plain):
     """Broken variants that some proof must find VULNERABLE, and sound ones."""
     complaints: tuple[Pattern, ...] = ()
     """Regular expressions of console lines by which the feature's code complains."""
-    switches: dict[str, Switch] = Field(default_factory=dict)
+    switches: dict[ArchName, Switch] = Field(default_factory=dict)
     """architecture -> the feature's expensive register write, if it has one."""
     folder: Path
 
@@ -270,10 +308,15 @@ class Feature(Plain):
 
 
 def check_known(what: str, names: Collection[str], known: Collection[str]) -> None:
-    """Raise InputError for the first of ``names`` that is not in ``known``."""
-    for name in names:
+    """Raise InputError unless each of ``names`` is one of ``known``, and named once."""
+    hint = f"known: {', '.join(known)}"
+    for name, times in Counter(list(names)).items():
+        if not name:
+            raise InputError(f"the name of a {what} is missing", hint)
         if name not in known:
-            raise InputError(f"unknown {what} '{name}'", f"known: {', '.join(known)}")
+            raise InputError(f"unknown {what} '{name}'", hint)
+        if times > 1:
+            raise InputError(f"the {what} '{name}' is named {times} times", hint)
 
 
 def _among(table: dict[str, _Kind], names: Collection[str]) -> dict[str, _Kind]:
@@ -302,24 +345,66 @@ def read_toml(path: Path, model: type[_Model], **more: object) -> _Model:
 
 
 def load_feature(folder: Path) -> Feature:
-    """Read one feature's folder; raise InputError that names file and field."""
+    """Read one feature's folder; raise InputError that names file, table and key."""
+    feature = read_feature(folder)
     path = folder / "feature.toml"
-    feature = read_toml(path, Feature, folder=folder)
     if feature.name != folder.name:
         raise InputError(f"{path}: name '{feature.name}' differs from its folder's")
-    _check_files(path, feature)
+    _check_patches(path, feature)
+    _check_programs(path, feature)
+    _check_workloads(path, feature)
+    _check_judges(path, feature)
     return feature
 
 
-def _check_files(path: Path, feature: Feature) -> None:
-    for name, variant in feature.all_variants.items():
-        for folder in variant.patches:
-            if not any((feature.folder / folder).glob("*.patch")):
-                raise InputError(f"{path}: {name}: no *.patch in {folder}/")
-    for check in feature.target_programs:
-        for source in (check.program, check.module):
+def read_feature(folder: Path) -> Feature:
+    """Read a feature.toml alone; raise InputError that names file and field.
+
+    That is quick, since it loads no judges, and says nothing of the other files.
+    """
+    return read_toml(folder / "feature.toml", Feature, folder=folder)
+
+
+def _check_patches(path: Path, feature: Feature) -> None:
+    tables = {"variants": feature.variants, "sabotages": feature.sabotages}
+    for table, variants in tables.items():
+        for name, variant in variants.items():
+            for folder in variant.patches:
+                if not any((feature.folder / folder).glob("*.patch")):
+                    where = f"{path}: {table}.{name}.patches"
+                    raise InputError(f"{where}: no *.patch in {folder}/")
+
+
+def _check_programs(path: Path, feature: Feature) -> None:
+    for table, program in _programs(feature):
+        for key, source in (("program", program.program), ("module", program.module)):
             if source and not (feature.folder / "proof" / f"{source}.c").is_file():
-                raise InputError(f"{path}: proof/{source}.c is missing")
+                raise InputError(f"{path}: {table}.{key}: proof/{source}.c is missing")
+
+
+def _programs(feature: Feature) -> Iterator[tuple[str, TargetProgram]]:
+    """Yield the table of each program, as TOML names it, and the program."""
+    yield "in_force", feature.in_force
+    if feature.definition:
+        yield "definition", feature.definition
+    for name, proof in feature.proofs.items():
+        yield f"proofs.{name}", proof
+
+
+def _check_workloads(path: Path, feature: Feature) -> None:
+    try:
+        check_known("workload", feature.workloads, all_workloads())
+    except InputError as error:
+        raise InputError(f"{path}: workloads: {error.message}", error.hint) from error
+
+
+def _check_judges(path: Path, feature: Feature) -> None:
+    for name, proof in feature.proofs.items():
+        try:
+            judge_named(feature.folder, proof.judge, proof.params)
+        except InputError as error:
+            where = f"{path}: proofs.{name}"
+            raise InputError(f"{where}: {error.message}", error.hint) from error
 
 
 def feature_names(root: Path = FEATURES) -> list[str]:

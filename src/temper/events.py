@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from temper.catalog import Feature, Pattern, read_toml
+from temper.catalog import ArchName, Feature, Pattern, Stem, read_toml
 from temper.errors import InputError
 from temper.extension import script_named
 from temper.record.plan import Plain
@@ -24,8 +24,8 @@ class Event(Plain):
 class Events(Plain):
     """Events, and the kernel and machines that they happen to."""
 
-    arch: str
-    modules: tuple[str, ...] = ()
+    arch: ArchName
+    modules: tuple[Stem, ...] = ()
     """``<module>.c``: kernel modules that init loads."""
     cpus: int = Field(gt=0)
     memory: int = Field(gt=0)

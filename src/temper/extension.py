@@ -8,7 +8,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
-from inspect import Parameter, signature
+from inspect import Parameter, get_annotations, signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,7 +41,7 @@ def judge_named(folder: Path, name: str, params: Collection[str]) -> Judge:
     """Return the judge ``name`` of the feature in ``folder``, which takes ``params``.
 
     Raises InputError if the feature has no such judge, or if the judge does not take
-    one of the parameters or lacks one.
+    one of the parameters, lacks one, or takes anything but floats.
     """
     judge: Judge = _exported(judges_of(folder), "judge", name)
     _check_params(judge, name, params)
@@ -124,6 +124,9 @@ def _check_params(judge: Judge, name: str, given: Collection[str]) -> None:
         if each.kind is Parameter.KEYWORD_ONLY
     }
     hint = f"it takes: {', '.join(taken) or 'none'}"
+    for param, wanted in get_annotations(judge).items():
+        if param in taken and wanted not in (float, "float"):
+            raise InputError(f"judge '{name}' must take a float as '{param}'", _HELP)
     for param in given:
         if param not in taken:
             raise InputError(f"judge '{name}' takes no parameter '{param}'", hint)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from temper.catalog import Feature, Pattern, read_toml
+from temper.catalog import ArchName, Feature, Inside, Pattern, Stem, read_toml
 from temper.errors import InputError
 from temper.record.plan import Growth, Plain
 
@@ -30,12 +30,12 @@ class Board(Plain):
 class Stress(Plain):
     """A program that exercises everything a feature affects, and what to boot it on."""
 
-    arch: str
-    program: str
+    arch: ArchName
+    program: Stem
     """It gets the number of seconds to run for, and sends counters as samples."""
-    sources: tuple[str, ...] = Field(min_length=1)
+    sources: tuple[Inside, ...] = Field(min_length=1)
     """Its C files."""
-    modules: tuple[str, ...] = ()
+    modules: tuple[Stem, ...] = ()
     """``<module>.c``: kernel modules that it loads."""
     cpus: int = Field(gt=0)
     memory: int = Field(gt=0)

@@ -9,8 +9,8 @@ from lab import boots_of, new_machine, planner, prepared
 from temper.analysis.boots import BootResults
 from temper.catalog import feature_named
 from temper.run.prepare import Prepared
-from temper.run.workloads import all_workloads
 from temper.stats.exact import merge, result_classes
+from temper.workloads import all_workloads
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 

@@ -67,6 +67,18 @@ in_force = true
 expect = "VULNERABLE"
 """
 
+JUDGES = """\
+__all__ = ["landed", "repeated"]
+
+
+def landed(samples, definitions, *, least: float = 1, most: float = 9):
+    pass
+
+
+def repeated(samples, definitions):
+    pass
+"""
+
 FILES = (
     "proof/in_force.c",
     "proof/probe.c",
@@ -86,6 +98,8 @@ def folder(tmp_path: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     (folder / "feature.toml").write_text(WHOLE)
+    (folder / "judges").mkdir()
+    (folder / "judges" / "__init__.py").write_text(JUDGES)
     return folder
 
 
@@ -422,27 +436,103 @@ SABOTAGES = {
     "folder without patches": (
         '"patches/extra"',
         '"patches/6.18"',
-        "on: no *.patch in patches/6.18/",
+        "variants.on.patches: no *.patch in patches/6.18/",
     ),
     "missing program of a proof": (
         'program = "attack"\nsamples = 20',
         'program = "raid"\nsamples = 20',
-        "proof/raid.c is missing",
+        "proofs.replay.program: proof/raid.c is missing",
     ),
     "missing module of a proof": (
         'program = "attack"\nsamples = 20',
         'program = "attack"\nmodule = "crowbar"\nsamples = 20',
-        "proof/crowbar.c is missing",
+        "proofs.replay.module: proof/crowbar.c is missing",
     ),
     "missing program of the in-force check": (
         'program = "in_force"',
         'program = "in_office"',
-        "proof/in_office.c is missing",
+        "in_force.program: proof/in_office.c is missing",
     ),
     "missing module of the in-force check": (
         'module = "probe"',
         'module = "prod"',
-        "proof/prod.c is missing",
+        "in_force.module: proof/prod.c is missing",
+    ),
+    "missing patches of a sabotage": (
+        "[sabotages.hollow]",
+        '[sabotages.hollow]\npatches = ["proof/none"]',
+        "sabotages.hollow.patches: no *.patch in proof/none/",
+    ),
+    "missing program of the definition": (
+        "[in_force]",
+        '[definition]\nprogram = "claim"\n\n[in_force]',
+        "definition.program: proof/claim.c is missing",
+    ),
+    "unknown judge": (
+        'judge = "repeated"',
+        'judge = "repeating"',
+        "proofs.replay: unknown judge 'repeating'",
+    ),
+    "parameter that no judge takes": (
+        'judge = "repeated"',
+        'judge = "repeated"\nparams = { least = 1 }',
+        "proofs.replay: judge 'repeated' takes no parameter 'least'",
+    ),
+    "text as a parameter": (
+        'judge = "landed"',
+        'judge = "landed"\nparams = { least = "1" }',
+        "proofs.overwrite.params.least: Input should be a valid number",
+    ),
+    "truth as a parameter": (
+        'judge = "landed"',
+        'judge = "landed"\nparams = { least = true }',
+        "proofs.overwrite.params.least: Input should be a valid number",
+    ),
+    "parameter that is no number": (
+        'judge = "landed"',
+        'judge = "landed"\nparams = { least = nan }',
+        "proofs.overwrite.params.least: Input should be a finite number",
+    ),
+    "unknown workload": (
+        '["syscall/getpid"]',
+        '["syscall/getpid", "syscall/getpidd"]',
+        "workloads: unknown workload 'syscall/getpidd'",
+    ),
+    "workload twice": (
+        '["syscall/getpid"]',
+        '["syscall/getpid", "syscall/getpid"]',
+        "workloads: the workload 'syscall/getpid' is named 2 times",
+    ),
+    "unknown architecture": (
+        '["x86_64"]',
+        '["x86_64", "mips"]',
+        "architectures.1: Value error, unknown architecture 'mips'; known: x86_64",
+    ),
+    "unknown architecture of a proof": (
+        'judge = "repeated"',
+        'judge = "repeated"\narchitectures = ["arm"]',
+        "proofs.replay.architectures.0: Value error, unknown architecture 'arm'",
+    ),
+    "program outside the folder": (
+        'program = "attack"\nsamples = 20',
+        'program = "../../shadow/proof/attack"\nsamples = 20',
+        "proofs.replay.program: Value error, '../../shadow/proof/attack' is not the "
+        "name of a C file",
+    ),
+    "module outside the folder": (
+        'module = "probe"',
+        'module = "../proof/probe"',
+        "in_force.module",
+    ),
+    "patches outside the folder": (
+        '"patches/extra"',
+        '"../shadow/patches/extra"',
+        "variants.on.patches.1: Value error, '../shadow/patches/extra' is outside",
+    ),
+    "patches at the root": (
+        '"patches/extra"',
+        '"/patches"',
+        "variants.on.patches.1: Value error, '/patches' is outside the feature's",
     ),
 }
 
@@ -463,6 +553,28 @@ def test_what_is_wrong_is_named_with_its_file(
 def test_a_file_that_is_not_text_is_named(folder: Path) -> None:
     (folder / "feature.toml").write_bytes(b'name = "\xff"')
     assert complaint(folder).message.startswith(f"{folder}/feature.toml is not TOML")
+
+
+def test_a_judge_that_lacks_a_parameter_is_told(folder: Path) -> None:
+    needs = JUDGES.replace("least: float = 1", "least: float")
+    (folder / "judges" / "__init__.py").write_text(needs)
+    said = complaint(folder)
+    assert (
+        "proofs.overwrite: judge 'landed' lacks the parameter 'least'" in said.message
+    )
+    assert said.hint == "it takes: least, most"
+
+
+@pytest.mark.parametrize("kind", ["int", "str", "list[float]"])
+def test_a_judge_that_takes_more_than_numbers_is_refused(
+    folder: Path, kind: str
+) -> None:
+    wants = JUDGES.replace("least: float = 1", f"least: {kind} = 1")
+    (folder / "judges" / "__init__.py").write_text(wants)
+    assert (
+        "proofs.overwrite: judge 'landed' must take a float as 'least'"
+        in complaint(folder).message
+    )
 
 
 def test_one_variant_is_not_enough(folder: Path) -> None:

@@ -1,13 +1,26 @@
 """Names with commas between, and what a shell is told of them."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from temper import catalog
 from temper.catalog import feature_named
 from temper.cli import app, completion, main
+from temper.run.planner import Planner
 
 KSTACK = feature_named("kstack")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a test fail before it builds a kernel."""
+
+    def kernel(*_: object) -> None:
+        raise AssertionError("a kernel was planned")
+
+    monkeypatch.setattr(Planner, "kernel", kernel)
 
 
 def completed(*words: str) -> list[str]:
@@ -17,7 +30,9 @@ def completed(*words: str) -> list[str]:
         "COMP_WORDS": " ".join(("temper", *words)),
         "COMP_CWORD": str(len(words)),
     }
-    return CliRunner().invoke(app, [], env=asked, prog_name="temper").output.split()
+    done = CliRunner().invoke(app, [], env=asked, prog_name="temper")
+    assert done.exit_code == 0
+    return done.output.split()
 
 
 @pytest.mark.parametrize(
@@ -48,7 +63,9 @@ def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None
         "weather": KSTACK.model_copy(update={"variants": variants}),
     }
     monkeypatch.setattr(catalog, "feature_names", lambda: list(features))
-    monkeypatch.setattr(completion, "feature_named", features.__getitem__)
+    monkeypatch.setattr(
+        completion, "read_feature", lambda folder: features[folder.name]
+    )
     ours, theirs = ["temper", "temper-off"], ["temperate"]
     assert completed("price", "kstack", "--variants", "te") == ours
     assert completed("price", "weather", "--variants", "te") == theirs
@@ -59,7 +76,18 @@ def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None
     ("words", "said"),
     [
         (("build", "--variants", "of"), "unknown variant 'of'"),
-        (("price", "--variants", "stock,"), "unknown variant ''"),
+        (("price", "--variants", "stock,"), "the name of a variant is missing"),
+        (("price", "--variants", ""), "the name of a variant is missing"),
+        (("price", "--variants", ",stock"), "the name of a variant is missing"),
+        (("build", "--variants", "off,,stock"), "the name of a variant is missing"),
+        (("build", "--variants", "off,off"), "the variant 'off' is named 2 times"),
+        (("prove", "--variants", " "), "the name of a variant is missing"),
+        (
+            ("prove", "--variants", "stock,off,stock"),
+            "the variant 'stock' is named 2 times",
+        ),
+        (("prove", "--proofs", ""), "the name of a proof is missing"),
+        (("prove", "--proofs", "leak,leak,leak"), "the proof 'leak' is named 3 times"),
         (
             ("price", "--variants", "off"),
             "off is the baseline and has no price on its own",
@@ -76,6 +104,34 @@ def test_a_wrong_name_is_told_at_once(words: tuple[str, ...], said: str) -> None
     command, *options = words
     done = CliRunner().invoke(app, [command, "kstack", *options])
     assert str(getattr(done.exception, "message", done.exception)) == said
+
+
+@pytest.mark.parametrize("names", ["", "lockdep,", "lockdep,lockdep"])
+def test_so_is_a_wrong_name_of_a_debug_kernel(names: str) -> None:
+    done = CliRunner().invoke(app, ["stress", "kpkeys", "--kernels", names])
+    assert "known: kasan, lockdep" in getattr(done.exception, "hint", "")
+
+
+@pytest.mark.parametrize("names", ["", "kexec,", "kexec,kexec"])
+def test_so_is_a_wrong_name_of_an_event(names: str) -> None:
+    done = CliRunner().invoke(app, ["events", "kpkeys", "--events", names])
+    assert "kexec, " in getattr(done.exception, "hint", "")
+
+
+def test_so_is_a_workload_that_is_named_twice(tmp_path: Path) -> None:
+    twice = ("--workload", "ctx/pipe") * 2
+    done = CliRunner().invoke(app, ["compare", str(tmp_path), str(tmp_path), *twice])
+    said = getattr(done.exception, "message", "")
+    assert said == "the workload 'ctx/pipe' is named 2 times"
+
+
+def test_a_feature_that_cannot_be_read_completes_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kstack").mkdir()
+    (tmp_path / "kstack" / "feature.toml").write_text("name = ")
+    monkeypatch.setattr(completion, "FEATURES", tmp_path)
+    assert completed("price", "kstack", "--variants", "te") == []
 
 
 def test_a_file_name_that_no_report_could_show_is_refused(
@@ -100,12 +156,6 @@ def test_a_number_that_no_run_can_have_is_refused(words: tuple[str, ...]) -> Non
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2
     assert "than or equal to" in " ".join(done.output.replace("│", " ").split())
-
-
-def test_a_plan_resumes_nothing() -> None:
-    words = ("price", "kstack", "--plan", "--resume", "3")
-    done = CliRunner().invoke(app, words)
-    assert getattr(done.exception, "message", "") == "--plan shows a new run"
 
 
 @pytest.mark.parametrize("command", ["prove", "price"])

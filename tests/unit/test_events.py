@@ -147,7 +147,7 @@ class Bench:
         image.write_bytes(b"not really a kernel")
         setup = Setup(image, kernel_facts(), (image,))
         prepared = Prepared(plan, dict.fromkeys(plan.variants, setup))
-        with Store.open(f"sqlite:///{self.root}/store.db") as store:
+        with Store.open(data=self.root) as store:
             return execute(prepared, self.machine, store, Quiet(), resume)
 
     def report(self, *events: str) -> TrialReport:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from temper import workloads as table
 from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.errors import BuildError
 from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.run import programs
-from temper.run import workloads as table
 from temper.run.programs import build_programs, proof_programs, workload_programs
-from temper.run.workloads import TARGET, all_workloads
+from temper.workloads import TARGET, all_workloads
 
 PROGRAMS = {name.partition("/")[0] for name in all_workloads()}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from temper.run.workloads import TARGET
+from temper.workloads import TARGET
 
 PROGRAM = """\
 #include "sample.h"

@@ -316,6 +316,30 @@ def test_a_stress_without_its_files_is_refused(tmp_path: Path) -> None:
         stress_of(feature)
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        ('arch = "x86_64"', 'arch = "mips"', "arch: .*unknown architecture 'mips'"),
+        (
+            'program = "stress"',
+            'program = "../x"',
+            "program: .*not the name of a C file",
+        ),
+        ('"stress.c"', '"../stress.c"', "sources.0: .*outside the feature's folder"),
+        ('"churn"', '"/churn"', "modules.0: .*not the name of a C file"),
+    ],
+)
+def test_a_stress_of_what_is_elsewhere_is_refused(
+    tmp_path: Path, right: str, wrong: str, why: str
+) -> None:
+    toml = (KPKEYS.folder / "stress" / "stress.toml").read_text()
+    assert toml.count(right) == 1
+    (tmp_path / "stress").mkdir()
+    (tmp_path / "stress" / "stress.toml").write_text(toml.replace(right, wrong))
+    with pytest.raises(InputError, match=f"stress.toml: {why}"):
+        stress_of(KPKEYS.model_copy(update={"folder": tmp_path}))
+
+
 STRESS = ("stress", "kpkeys", "--kernels", "lockdep")
 
 
@@ -356,6 +380,11 @@ def test_a_plan_is_printed_and_nothing_booted(lab: FakeLab) -> None:
     assert "lockdep-max, lockdep-isolation" in " ".join(done.output.split())
     assert "2 at once" in " ".join(done.output.split())
     assert lab.machine.booted == []
+
+
+def test_a_plan_resumes_nothing(lab: FakeLab) -> None:
+    with pytest.raises(InputError, match="--plan shows a new run"):
+        lab.temper(*STRESS, "--plan", "--resume", "3")
 
 
 def test_an_interrupted_run_goes_on(lab: FakeLab) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from temper import workloads as table
 from temper.errors import InputError
 from temper.paths import FEATURES
-from temper.run import workloads as table
-from temper.run.workloads import TARGET, all_workloads, common_workloads, workloads
+from temper.workloads import TARGET, all_workloads, common_workloads, workloads
 
 
 def test_workloads_are_sized_from_one_number() -> None:

@@ -59,13 +59,13 @@ def show(feature: FeatureName, json: JsonPath = None) -> None:
 def build(
     feature: FeatureName,
     variants: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Build only these (comma-separated); may include sabotages.",
             autocompletion=complete_attacked,
             metavar="NAMES",
         ),
-    ] = "",
+    ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     json: JsonPath = None,

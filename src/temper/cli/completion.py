@@ -1,13 +1,16 @@
 """Completes names on the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 
 import typer
 
 from temper import catalog
 from temper.arch import ARCHES
-from temper.catalog import feature_named
-from temper.run.workloads import all_workloads
+from temper.catalog import read_feature
+from temper.errors import InputError
+from temper.paths import FEATURES
+from temper.workloads import all_workloads
 
 
 def complete_feature(begun: str) -> list[str]:
@@ -34,15 +37,18 @@ def complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:
         # The parser leaves the words of an incomplete line in args.
         features = set(catalog.feature_names())
         named = features & {context.params.get("feature"), *context.args}
-        names = {
-            name
-            for feature in named or features
-            for name in getattr(feature_named(feature), table)
-        }
+        names = set(_names(table, named or features))
         left = sorted(names - set(begun.split(",")))
         return [begun + comma + name for name in left if name.startswith(last)]
 
     return complete
+
+
+def _names(table: str, features: Collection[str]) -> Iterator[str]:
+    for feature in features:
+        # A shell has no use for the message of a feature that is not readable.
+        with suppress(InputError):
+            yield from getattr(read_feature(FEATURES / feature), table)
 
 
 def complete_workload(begun: str) -> list[str]:

@@ -41,22 +41,22 @@ app = typer.Typer()
 def prove(
     feature: FeatureName,
     variants: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Attack only these (comma-separated) and the control; may include "
             "sabotages.",
             autocompletion=complete_attacked,
             metavar="NAMES",
         ),
-    ] = "",
+    ] = None,
     proofs: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Use only these attacks (comma-separated).",
             autocompletion=complete_proofs,
             metavar="NAMES",
         ),
-    ] = "",
+    ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
@@ -101,13 +101,13 @@ def prove(
 def price(
     feature: FeatureName,
     variants: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Price only these (comma-separated); the baseline is always measured.",
             autocompletion=complete_variants,
             metavar="NAMES",
         ),
-    ] = "",
+    ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",

@@ -84,6 +84,10 @@ OnlyPlan = Annotated[
 DEFAULT_CALLS = 1_000_000
 
 
-def listed(listed: str) -> tuple[str, ...]:
-    """Split comma-separated names; an empty string has none."""
-    return tuple(name.strip() for name in listed.split(",")) if listed else ()
+def listed(names: str | None) -> tuple[str, ...]:
+    """Split comma-separated names; None: the option was not given, so there are none.
+
+    A name that is missing beside a comma, or altogether, is in the result as an empty
+    one, which ``temper.catalog.check_known`` refuses.
+    """
+    return () if names is None else tuple(name.strip() for name in names.split(","))

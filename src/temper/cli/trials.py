@@ -30,11 +30,11 @@ app = typer.Typer()
 def stress(
     feature: FeatureName,
     kernels: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Boot only these debug kernels (comma-separated).", metavar="NAMES"
         ),
-    ] = "",
+    ] = None,
     seconds: Annotated[
         int, typer.Option(help="Seconds of stress in each boot, in the guest's time.")
     ] = 180,
@@ -61,11 +61,11 @@ def stress(
 def events(
     feature: FeatureName,
     names: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--events", help="Only these events (comma-separated).", metavar="NAMES"
         ),
-    ] = "",
+    ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     resume: Resume = None,

@@ -86,21 +86,28 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     if not runs:
         console.print("No runs yet. Start one: temper price kstack")
         return
-    table = _table(
-        "run", "kind", "feature", "machine", "boots", "started (UTC)", "state"
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("run", justify="right", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("feature", overflow="fold")
+    table.add_column("machine", overflow="fold", max_width=_MACHINE)
+    table.add_column("started (UTC)", no_wrap=True)
+    table.add_column("state", no_wrap=True)
     for run in runs:
         table.add_row(
             str(run.id),
             run.kind,
             run.feature,
-            f"{run.machine} {run.arch}",
-            f"{run.boots_done}/{run.boots_planned}",
+            " ".join(filter(None, (run.machine, run.arch, run.setting))),
             run.started.strftime("%Y-%m-%d %H:%M"),
             _state(run),
         )
-    console.print(table)
+    console.print(table, width=WIDTH)
     console.print("'temper report RUN' shows one.")
+
+
+_MACHINE = len("tcg x86_64")
+"""A setting goes into a second line."""
 
 
 def _state(run: RunSummary) -> str:
@@ -108,7 +115,9 @@ def _state(run: RunSummary) -> str:
         return "damaged"
     if not run.current:
         return "other version"
-    return "finished" if run.finished else "not finished"
+    if run.finished:
+        return "finished"
+    return f"{run.boots_done} of {run.boots_planned} boots"
 
 
 def kernels_as_data(kernels: Mapping[str, Kernel]) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
-from temper.extension import judge_named, judges_of
+from temper.extension import judges_of
 from temper.kernel import (
     Cache,
     KernelSpec,
@@ -34,7 +34,7 @@ from temper.record.plan import (
 )
 from temper.run.programs import proof_programs, workload_programs
 from temper.run.toolchain import compiler_files
-from temper.run.workloads import Workload, common_workloads, workloads
+from temper.workloads import Workload, all_workloads, common_workloads, workloads
 
 REPEATS = 2
 """Boots of each variant for a price; the second one shows that counts repeat."""
@@ -147,6 +147,7 @@ class Planner:
                 f"to measure what it costs: temper price {feature.name}",
             )
         here = feature.proofs_on(self.arch.name)
+        check_known("variant", variants, feature.all_variants)
         self._check_proofs(feature, proofs)
         wanted = {feature.control, *(variants or feature.variants)}
         part = feature.only(
@@ -196,6 +197,7 @@ class Planner:
         needs a module, since building a module takes the kernel's source, and for
         whatever has no kernel for the architecture.
         """
+        check_known("workload", names, all_workloads())
         sized = workloads(names or common_workloads(), calls)
         for workload in sized:
             if workload.module:
@@ -233,7 +235,7 @@ class Planner:
         return find_source(self.source, series, self.cache)
 
     def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
-        """Refuse proofs that are not for the architecture or cannot be judged."""
+        """Refuse proofs that are not for the architecture."""
         here = feature.proofs_on(self.arch.name)
         check_known("proof", proofs, feature.proofs)
         for name in proofs:
@@ -242,8 +244,6 @@ class Planner:
                     f"proof '{name}' is not for {self.arch.name}",
                     f"its proofs: {', '.join(here)}",
                 )
-        for name in proofs or here:
-            _check_judge(feature, name)
 
     def _variants(self, part: Feature, cmdline: str = "") -> dict[str, VariantPlan]:
         """Plan all variants; their boots also need the parameters ``cmdline``."""
@@ -327,18 +327,6 @@ def _proof_plan(proof: Proof) -> ProofPlan:
     return ProofPlan(
         title=proof.title, line=proof.line, judge=proof.judge, params=proof.params
     )
-
-
-def _check_judge(feature: Feature, name: str) -> None:
-    """Refuse a proof whose judge is unknown or does not take its params."""
-    proof = feature.proofs[name]
-    try:
-        judge_named(feature.folder, proof.judge, proof.params)
-    except InputError as error:
-        toml = feature.folder / "feature.toml"
-        raise InputError(
-            f"{toml}: proof '{name}': {error.message}", error.hint
-        ) from error
 
 
 def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:

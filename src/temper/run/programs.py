@@ -14,7 +14,7 @@ from temper.paths import absolute, portable
 from temper.process import call
 from temper.progress import Progress
 from temper.record.plan import Programs
-from temper.run.workloads import TARGET, programs_by_folder
+from temper.workloads import TARGET, programs_by_folder
 
 _FLAGS = ("-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror")
 _TIMEOUT = 120.0
