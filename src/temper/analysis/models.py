@@ -29,6 +29,12 @@ class VariantInfo(_Report):
     kernel_key: str
     config_hash: str
     compiler: str
+    package: str = ""
+    """Name and version of the Debian package that has the kernel; empty: none has."""
+    image: str = ""
+    """The image's name in what it was unpacked from; empty: it was not packed."""
+    image_hash: str = ""
+    """SHA-256 of the image that was booted, if it was packed."""
     machine_version: str
     boots: int
 

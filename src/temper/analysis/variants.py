@@ -20,6 +20,9 @@ def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
             kernel_key=facts[0].kernel.key,
             config_hash=facts[0].kernel.config_hash,
             compiler=facts[0].kernel.compiler,
+            package=facts[0].kernel.package,
+            image=facts[0].kernel.image,
+            image_hash=facts[0].kernel.image_hash,
             boots=sum(fact.status == "ok" for fact in facts),
         )
     return infos

@@ -6,8 +6,10 @@ ARM64 = Arch(
     name="arm64",
     kernel_arch="arm64",
     image="arch/arm64/boot/Image",
-    magic=((0x38, b"ARM\x64"),),
-    images="an Image",
+    debian="arm64",
+    # An Image, and an EFI program for this machine with a compressed one inside.
+    magic=(((0x38, b"ARM\x64"),), ((4, b"zimg"), (0x40, b"PE\0\0\x64\xaa"))),
+    images="an Image, which may be compressed",
     image_target="Image",
     compiler="aarch64-linux-gnu-gcc",
     target="aarch64",

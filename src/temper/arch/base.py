@@ -16,8 +16,10 @@ class Arch:
     """ARCH= for the kernel's make."""
     image: str
     """The kernel image, relative to the build folder."""
-    magic: tuple[tuple[int, bytes], ...]
-    """Offsets in a file and the bytes there; any match means it is a kernel."""
+    debian: str
+    """Debian's name of the architecture."""
+    magic: tuple[tuple[tuple[int, bytes], ...], ...]
+    """Forms of a kernel's file: offsets, and the bytes that must be at all of them."""
     images: str
     """The kernel files that QEMU boots, in words."""
     image_target: str

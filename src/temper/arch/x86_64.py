@@ -6,8 +6,9 @@ X86_64 = Arch(
     name="x86_64",
     kernel_arch="x86",
     image="arch/x86/boot/bzImage",
-    # A bzImage and an ELF file.
-    magic=((0x202, b"HdrS"), (0, b"\x7fELF")),
+    debian="amd64",
+    # A bzImage, and an ELF file: a program at a fixed address, for this machine.
+    magic=(((0x202, b"HdrS"),), ((0, b"\x7fELF"), (16, b"\2\0\x3e\0"))),
     images="a bzImage or a vmlinux",
     image_target="bzImage",
     compiler="gcc",

@@ -130,8 +130,8 @@ def price(
 
 @app.command()
 def compare(
-    kernel_a: Annotated[Path, typer.Argument(help="Kernel image: the baseline.")],
-    kernel_b: Annotated[Path, typer.Argument(help="Kernel image to price.")],
+    kernel_a: Annotated[Path, typer.Argument(help="The baseline.", metavar="A")],
+    kernel_b: Annotated[Path, typer.Argument(help="Kernel to price.", metavar="B")],
     cmdline_a: Annotated[str, typer.Option(help="Command line of the first.")] = "",
     cmdline_b: Annotated[str, typer.Option(help="Command line of the second.")] = "",
     workload: Annotated[
@@ -149,7 +149,11 @@ def compare(
     only_plan: OnlyPlan = False,
     json: JsonPath = "",
 ) -> None:
-    """Compare the cost of any two kernels, e.g. before and after a patch."""
+    """Compare the cost of any two kernels, e.g. before and after a patch.
+
+    Each is an image, a Debian package (linux-image-*.deb) as it comes, the folder of a
+    build, or any other folder with one image.
+    """
     lab = Lab.of(arch, setting=setting)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)

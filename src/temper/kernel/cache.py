@@ -25,7 +25,7 @@ from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
 from temper.progress import Progress
 
-KINDS = ("sources", "kernels", "modules", "programs")
+KINDS = ("sources", "kernels", "images", "modules", "programs")
 
 BULKY = frozenset({"sources"})
 """Kinds larger than a gigabyte: each use checks only the sizes of their files."""

@@ -38,10 +38,17 @@ class KernelFacts(_Facts):
     """Which kernel a boot started."""
 
     key: str
-    """The cache key of the kernel, or the hash of the image file."""
+    """The cache key of the kernel, or the hash of the file that was given."""
     config_hash: str = ""
-    """Empty if the kernel was not built here."""
+    """Empty if the configuration is unknown."""
     compiler: str = ""
+    """Empty if it is unknown."""
+    package: str = ""
+    """Name and version of the Debian package that has it; empty: none has."""
+    image: str = ""
+    """The image's name in what it was unpacked from; empty: it was not packed."""
+    image_hash: str = ""
+    """SHA-256 of the image that was booted, if it was packed."""
 
 
 class BootFacts(_Facts):

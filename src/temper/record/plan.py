@@ -47,12 +47,16 @@ class Slot(Plain):
 
 
 class KernelPlan(Plain):
-    """A kernel to build, or an image file to use as it is."""
+    """A kernel to build, or one that others built."""
 
     key: str
-    """Its key in the cache, or ``file:`` and the SHA-256 of the image file."""
+    """Its key in the cache, or ``file:`` and the SHA-256 of ``image``."""
     image: str = ""
-    """The image file; empty: the kernel is built."""
+    """The image file, or the package that has it; empty: the kernel is built."""
+    package: str = ""
+    """Name and version of the Debian package that ``image`` is; empty: it is none."""
+    config: str = ""
+    """The configuration beside ``image``; empty: there is none."""
     source: str = ""
     version: str = ""
     """The source's version, from its Makefile."""

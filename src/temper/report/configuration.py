@@ -8,6 +8,9 @@ from temper.report.document import Block, Bullets, Command, FinePrint, Section
 _LABELS = {
     "cmdline": "command line",
     "kernel_release": "Linux",
+    "package": "package",
+    "image": "image",
+    "image_hash": "image hash",
     "kernel_key": "kernel key",
     "config_hash": "config hash",
     "compiler": "compiler",
@@ -50,7 +53,7 @@ def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
 def _own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, str]]:
     """Return the settings that differ: variant -> label -> value.
 
-    Every variant has an entry, and all entries have the same labels.
+    Every variant has an entry, without the settings that are unknown for it.
     """
     differing = {
         label: values
@@ -58,7 +61,7 @@ def _own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, st
         if len(set(values)) > 1
     }
     return {
-        variant: {label: values[i] for label, values in differing.items()}
+        variant: {label: values[i] for label, values in differing.items() if values[i]}
         for i, variant in enumerate(variants)
     }
 

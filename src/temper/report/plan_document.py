@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.estimate import Estimate
-from temper.record.plan import RunPlan
+from temper.record.plan import KernelPlan, RunPlan
 from temper.report.document import Block, Bullets, Document, Paragraph, Section
 from temper.report.numbers import duration
 
@@ -25,8 +25,12 @@ def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
 
 def _kernels(estimate: Estimate) -> Iterable[str]:
     for kernel, variants, build in estimate.kernels.values():
-        state = "to be built" if build else "already built"
+        state = "to be built" if build else _state(kernel)
         yield f"{kernel.title}: {state}, for {', '.join(variants)}"
+
+
+def _state(kernel: KernelPlan) -> str:
+    return "to be unpacked once" if kernel.package else "already built"
 
 
 def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:

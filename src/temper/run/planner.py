@@ -11,7 +11,14 @@ from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
 from temper.extension import judge_named, judges_of
-from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
+from temper.kernel import (
+    Cache,
+    KernelSpec,
+    Source,
+    find_given,
+    find_source,
+    module_files,
+)
 from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
@@ -182,11 +189,12 @@ class Planner:
         names: tuple[str, ...],
         calls: int,
     ) -> RunPlan:
-        """Plan to price the second of two kernel files relative to the first.
+        """Plan to price the second of two kernels that others built.
 
-        ``kernels``: A and B -> image and command line. ``names``: the workloads; none
-        means the common ones. Raises InputError for a workload that needs a module,
-        since building a module takes the kernel's source.
+        ``kernels``: A and B -> image, package or folder, and command line. ``names``:
+        the workloads; none means the common ones. Raises InputError for a workload that
+        needs a module, since building a module takes the kernel's source, and for
+        whatever has no kernel for the architecture.
         """
         sized = workloads(names or common_workloads(), calls)
         for workload in sized:
@@ -196,7 +204,7 @@ class Planner:
                     "use it with 'temper price', which has the source",
                 )
         job = (_SETTLE, *(workload.line for workload in sized))
-        (image_a, cmdline_a), (image_b, cmdline_b) = kernels.values()
+        (path_a, cmdline_a), (path_b, cmdline_b) = kernels.values()
         return RunPlan(
             kind=Kind.COMPARE,
             feature="compare",
@@ -206,14 +214,14 @@ class Planner:
             machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
             variants={
-                name: self._file_variant(image, cmdline)
-                for name, (image, cmdline) in kernels.items()
+                name: self._given_variant(path, cmdline)
+                for name, (path, cmdline) in kernels.items()
             },
             calls=calls,
             work=self._work(job, PRICE_CPUS, None, sized, exact=True),
             slots=_slots(kernels, REPEATS),
             command=self.command(
-                *("compare", image_a.resolve(), image_b.resolve()),
+                *("compare", path_a.resolve(), path_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
                 *(word for name in names for word in ("--workload", name)),
                 *("--calls", calls),
@@ -253,13 +261,16 @@ class Planner:
             for name, variant in part.all_variants.items()
         }
 
-    def _file_variant(self, image: Path, cmdline: str) -> VariantPlan:
-        _check_kernel(self.arch, image)
+    def _given_variant(self, path: Path, cmdline: str) -> VariantPlan:
+        given = find_given(path, self.arch)
         kernel = KernelPlan(
-            key=f"file:{file_digest(image)}", image=str(image.resolve())
+            key=f"file:{given.digest}",
+            image=str(given.file.resolve()),
+            package=given.package,
+            config=str(given.config.resolve()) if given.config else "",
         )
         return VariantPlan(
-            title=image.name,
+            title=_title(path, given.file),
             kernel=kernel,
             cmdline=self._cmdline(cmdline),
             cpu="",
@@ -304,6 +315,12 @@ class Planner:
     def _cmdline(self, *cmdlines: str) -> str:
         """Add the setting's parameters to those of a variant and its boots."""
         return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
+
+
+def _title(path: Path, file: Path) -> str:
+    """Name what the user gave, and the file in it if that is a folder."""
+    whole = path.resolve()
+    return whole.name if path == file else f"{whole.name}/{file.relative_to(path)}"
 
 
 def _proof_plan(proof: Proof) -> ProofPlan:
@@ -422,16 +439,3 @@ def _prove_job(feature: Feature) -> tuple[str, ...]:
     for attack in attacks:
         lines += [f"run {attack}", check]
     return tuple(lines)
-
-
-def _check_kernel(arch: Arch, image: Path) -> None:
-    """Raise InputError for a file that QEMU would start, only to hang."""
-    try:
-        with image.open("rb") as file:
-            head = file.read(4096)
-    except OSError as error:
-        raise InputError(f"cannot read {image}: {error.strerror}") from error
-    if not any(head.startswith(word, offset) for offset, word in arch.magic):
-        raise InputError(
-            f"{image} is not a kernel for {arch.name}", f"use {arch.images}"
-        )
