@@ -171,13 +171,25 @@ def test_prune_takes_what_was_long_unused(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     put(cache, hello, "old")
     put(cache, hello, "new")
-    (tmp_path / "ccache").mkdir()
-    (tmp_path / "logs").mkdir()
+    for name in ("ccache", "logs"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1000, 1000))
     os.utime(tmp_path / "programs" / "old" / "manifest.json", (1000, 1000))
     assert [item.key for item in cache.prune(days=30)] == ["old"]
-    assert {item.kind for item in cache.prune()} == {"programs", "ccache"}
+    assert {item.kind for item in cache.prune()} == {"programs", "ccache", "logs"}
     assert cache.items() == []
     assert not cache.logs.exists()
+
+
+def test_what_would_be_pruned_is_still_there(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    put(cache, hello, "old")
+    put(cache, hello, "new")
+    cache.logs.mkdir()
+    os.utime(tmp_path / "programs" / "old" / "manifest.json", (1000, 1000))
+    assert [item.key for item in cache.prunable(days=30)] == ["old"]
+    assert cache.prunable() == cache.items()
+    assert len(cache.items()) == 3
 
 
 def test_prune_leaves_what_is_being_made(tmp_path: Path) -> None:

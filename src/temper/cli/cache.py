@@ -1,10 +1,13 @@
 """Commands on the cache of built files: list, prune, verify."""
 
+import sys
 from typing import Annotated
 
 import typer
+from rich.filesize import decimal
 
 from temper.cli.output import console
+from temper.errors import InputError
 from temper.kernel import Cache
 from temper.report.listings import print_items
 
@@ -22,11 +25,34 @@ def cache_list() -> None:
 @app.command("prune")
 def cache_prune(
     days: Annotated[
-        float, typer.Option(help="Keep entries used within this many days.")
+        float, typer.Option(help="Keep what was used within this many days.", min=0)
     ] = 0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove entries from the cache; Temper builds them again when needed."""
-    print_items(console(), Cache().prune(days), "Nothing to remove.")
+    """Remove what is in the cache, once you confirm it.
+
+    Temper makes it again when it is needed.
+    """
+    cache = Cache()
+    items = cache.prunable(days)
+    print_items(console(), items, "Nothing to remove.")
+    if items and not (yes or _confirmed()):
+        console().print("Nothing was removed.")
+        raise typer.Exit(1)
+    removed = cache.prune(days)
+    if items:
+        freed = decimal(sum(item.size for item in removed))
+        console().print(f"Removed {len(removed)} of {len(items)}: {freed}.")
+
+
+def _confirmed() -> bool:
+    """Ask for consent; raise InputError if there is nobody to ask."""
+    if not sys.stdin.isatty():
+        raise InputError(
+            "nothing was removed: there is no terminal to confirm it on",
+            "--yes removes it without asking",
+        )
+    return typer.confirm("Remove all of this?")
 
 
 @app.command("verify")

@@ -107,10 +107,13 @@ class Cache:
     def items(self) -> list[Item]:
         """Return the inventory, most recently used first, without checking files."""
         items = [self._item(kind, folder) for kind, folder in self._folders()]
-        if self.ccache.is_dir():
-            used = max(path.stat().st_mtime for path in self.ccache.glob("**/"))
-            size = _size(self.ccache)
-            items.append(Item("ccache", "", "compiled objects", size, used))
+        for folder, title in (
+            (self.ccache, "compiled objects"),
+            (self.logs, "logs of failed builds"),
+        ):
+            if folder.is_dir():
+                used = max(path.stat().st_mtime for path in folder.glob("**/"))
+                items.append(Item(folder.name, "", title, _size(folder), used))
         return sorted(items, key=lambda item: item.last_used, reverse=True)
 
     def facts(self, kind: str) -> list[EntryFacts]:
@@ -139,24 +142,28 @@ class Cache:
                     damaged.append(item)
         return damaged
 
-    def prune(self, days: float = 0) -> list[Item]:
-        """Remove the entries that were not used for ``days`` and return them.
+    def prunable(self, days: float = 0) -> list[Item]:
+        """Return what was not used for ``days``, most recently used first.
 
-        0 removes everything, including logs and the compiler's cache, which otherwise
-        limits its own size. Entries that are being made stay.
+        0 returns everything, including logs and the compiler's cache, which otherwise
+        limits its own size.
         """
         limit = time.time() - days * _SECONDS_A_DAY
+        return [
+            item
+            for item in self.items()
+            if item.last_used <= limit and (item.kind in KINDS or not days)
+        ]
+
+    def prune(self, days: float = 0) -> list[Item]:
+        """Remove what is prunable and return it; entries that are being made stay."""
         removed = []
-        for item in self.items():
-            if days and item.kind not in KINDS:
-                continue
+        for item in self.prunable(days):
             with self._if_idle(item.kind, item.key) as idle:
-                if idle and item.last_used <= limit:
+                if idle:
                     shutil.rmtree(self.root / item.kind / item.key)
                     removed.append(item)
         self._sweep()
-        if not days:
-            shutil.rmtree(self.logs, ignore_errors=True)
         return removed
 
     def _find(self, kind: str, key: str, progress: Progress) -> Entry | None:
