@@ -86,7 +86,7 @@ LONG = "A subject so long that git folds it in the header of the patch it writes
     [
         ["--numbered", "--signature=1.2.3"],
         ["--signature=2.39.5 (another git)", "--full-index"],
-        ["--stat=200", "--subject-prefix=PATCH v2", "--zero-commit"],
+        ["--stat=40,10", "--subject-prefix=PATCH v2", "--zero-commit"],
     ],
 )
 def test_patches_that_another_git_wrote_are_left_alone(

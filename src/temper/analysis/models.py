@@ -25,6 +25,8 @@ class VariantInfo(_Report):
     title: str
     cmdline: str
     cpu_model: str
+    cpu_lacks: str = ""
+    """Features of the CPU model that the machine does not emulate."""
     kernel_release: str
     kernel_key: str
     config_hash: str

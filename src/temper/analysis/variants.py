@@ -1,7 +1,7 @@
 """How the variants of a run were run."""
 
 from temper.analysis.models import VariantInfo
-from temper.record.boot import StoredRun
+from temper.record.boot import CPU_LACKS, StoredRun
 
 
 def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
@@ -15,6 +15,7 @@ def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
             title=run.plan.variants[variant].title,
             cmdline=facts[0].machine.cmdline,
             cpu_model=facts[0].machine.cpu_model,
+            cpu_lacks=facts[0].machine.details.get(CPU_LACKS, ""),
             machine_version=facts[0].machine.version,
             kernel_release=facts[0].release,
             kernel_key=facts[0].kernel.key,

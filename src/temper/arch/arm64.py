@@ -20,6 +20,8 @@ ARM64 = Arch(
     # QEMU's own cipher for pointer authentication, since the architecture's is slow
     # to emulate.
     cpu="max,pauth-impdef=on,cntfrq=1000000000",
+    cpu_64_bit="aarch64",
+    cpu_properties=(("cntfrq", "1000000000"),),
     cmdline="console=ttyAMA0 panic=-1",
     # At a random address, a kernel without E0PD unmaps itself in user mode.
     exact_cmdline="nokaslr",

@@ -17,6 +17,7 @@ X86_64 = Arch(
     qemu="qemu-system-x86_64",
     machine=("-M", "q35"),
     cpu="max",
+    cpu_64_bit="lm",
     cmdline="console=ttyS0 panic=-1 reboot=k",
     # Its calibration spins on rdtsc and pause, the slowest instructions under exact
     # counts, for more than half of the boot. Ticks come from the HPET instead.

@@ -21,6 +21,7 @@ from temper.cli.options import (
     DEFAULT_CALLS,
     ArchName,
     Calls,
+    CpuModel,
     FeatureName,
     JsonPath,
     OnlyPlan,
@@ -60,6 +61,7 @@ def prove(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
+    cpu: CpuModel = "",
     sabotage: Annotated[
         bool,
         typer.Option(
@@ -81,7 +83,7 @@ def prove(
     no hardened variant, it covers the variants that every named proof is expected
     to find BLOCKED. If there are none of those either, nothing is proven.
     """
-    lab = Lab.of(arch, source, setting)
+    lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.prove(
         described, listed(variants), listed(proofs), sabotage=sabotage
@@ -111,6 +113,7 @@ def price(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
+    cpu: CpuModel = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
@@ -120,7 +123,7 @@ def price(
 
     Each variant is booted twice; counts are exact only if both boots agree.
     """
-    lab = Lab.of(arch, source, setting)
+    lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.price(described, calls, listed(variants))
     if only_plan:
@@ -144,6 +147,7 @@ def compare(
     ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     setting: Setting = "",
+    cpu: CpuModel = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
@@ -154,7 +158,7 @@ def compare(
     Each is an image, a Debian package (linux-image-*.deb) as it comes, the folder of a
     build, or any other folder with one image.
     """
-    lab = Lab.of(arch, setting=setting)
+    lab = Lab.of(arch, setting=setting, cpu=cpu)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:

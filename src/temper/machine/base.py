@@ -105,6 +105,9 @@ class Machine(Protocol):
     def boots_at_once(self, cpus: int, memory: int) -> int:
         """Say how many boots fit; each has ``cpus`` and MiB as in a BootRequest."""
 
+    def check_cpu(self, model: str) -> None:
+        """Raise InputError if the machine has no such CPU model; it builds nothing."""
+
     def prepare(self) -> None:
         """Make what boots need and do not make themselves; call it before them."""
 

@@ -23,16 +23,18 @@ from temper.machine.qemu import (
     Guest,
     Launch,
     Process,
+    check_cpu,
     console_words,
     escaped,
     led_words,
+    probe_cpu,
     qemu_version,
     records_words,
     text_of,
 )
 from temper.machine.watcher import StoppedError, Watcher
 from temper.progress import Progress
-from temper.record.boot import MachineFacts
+from temper.record.boot import CPU_LACKS, MachineFacts
 from temper.record.wire import (
     AnyRecord,
     Classes,
@@ -70,6 +72,10 @@ class Tcg:
         self._limits = limits or Limits()
         self.channel = arch.channel
 
+    def check_cpu(self, model: str) -> None:
+        """Raise InputError if QEMU cannot emulate a CPU model; see Machine."""
+        check_cpu(self._arch, model)
+
     def prepare(self) -> None:
         """Build the plugin; raise InfraError without QEMU."""
         qemu_version(self._arch.qemu)
@@ -96,6 +102,8 @@ class Tcg:
         details = {"command": shlex.join(self._command(request, Path()))}
         if request.exact:
             details["plugin"] = f"API level {api_level(self._arch.qemu)}"
+        if request.cpu and (lacks := probe_cpu(self._arch, request.cpu).lacks):
+            details[CPU_LACKS] = ", ".join(lacks)
         clock = self.clock(request.exact)
         return MachineFacts(
             name=self.name,

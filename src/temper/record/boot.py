@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from temper.record.plan import RunPlan
 
+CPU_LACKS = "cpu_lacks"
+"""The detail that names the features of the CPU model which the machine lacks."""
+
 
 class _Facts(BaseModel):
     model_config = ConfigDict(frozen=True)

@@ -233,6 +233,8 @@ class RunPlan(Plain):
     """The feature's title."""
     setting: str = ""
     """The setting of the architecture in all boots; empty: none."""
+    cpu: str = ""
+    """The CPU model that the user chose; empty: the machine's own."""
     arch: str
     machine: str
     baseline: str
@@ -300,5 +302,7 @@ class RunPlan(Plain):
 
     @property
     def full_title(self) -> str:
-        """The title, with the setting if there is one."""
-        return f"{self.title}, with {self.setting}" if self.setting else self.title
+        """The title, with the setting and the CPU model if the user chose them."""
+        setting = f", with {self.setting}" if self.setting else ""
+        cpu = f", on CPU model {self.cpu}" if self.cpu else ""
+        return f"{self.title}{setting}{cpu}"

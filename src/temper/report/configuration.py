@@ -16,6 +16,7 @@ _LABELS = {
     "compiler": "compiler",
     "machine_version": "machine",
     "cpu_model": "CPU model",
+    "cpu_lacks": "CPU features not emulated",
     "boots": "boots",
 }
 

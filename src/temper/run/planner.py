@@ -47,7 +47,7 @@ PROOF_CPUS = 2
 
 @dataclass(frozen=True)
 class Planner:
-    """Makes plans for one architecture, source and setting."""
+    """Makes plans for one architecture, source, setting and CPU model."""
 
     arch: Arch
     cache: Cache
@@ -56,10 +56,13 @@ class Planner:
     """The user's source; None: Debian's package."""
     setting: str = ""
     """One of the architecture's settings, for all boots; empty: none."""
+    cpu: str = ""
+    """The CPU model, except for variants that name one; empty: the machine's own."""
 
     def __post_init__(self) -> None:
-        """Raise InputError for an unknown setting."""
+        """Raise InputError for an unknown setting, or a CPU model that is unusable."""
         self.arch.setting_cmdline(self.setting)
+        self.arch.cpu_model(self.cpu)
 
     def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
         """Plan the kernel of a variant.
@@ -112,6 +115,7 @@ class Planner:
             feature=part.name,
             title=part.title,
             setting=self.setting,
+            cpu=self._chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=part.baseline,
@@ -160,6 +164,7 @@ class Planner:
             feature=part.name,
             title=part.title,
             setting=self.setting,
+            cpu=self._chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=part.baseline,
@@ -212,6 +217,7 @@ class Planner:
             feature="compare",
             title="two kernels",
             setting=self.setting,
+            cpu=self._chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
@@ -230,6 +236,11 @@ class Planner:
             ),
             temper_version=__version__,
         )
+
+    @property
+    def _chosen_cpu(self) -> str:
+        """What the user chose, unless it is the machine's own."""
+        return self.cpu if self.arch.cpu_model(self.cpu) else ""
 
     def _source(self, series: str) -> Source:
         return find_source(self.source, series, self.cache)
@@ -252,7 +263,7 @@ class Planner:
                 title=variant.title,
                 kernel=self.kernel(part, variant),
                 cmdline=self._cmdline(variant.cmdline, cmdline),
-                cpu=variant.cpu,
+                cpu=variant.cpu or self.arch.cpu_model(self.cpu),
                 in_force=variant.in_force,
                 expect=_expectations(part, variant),
                 sabotage=name in part.sabotages,
@@ -273,7 +284,7 @@ class Planner:
             title=_title(path, given.file),
             kernel=kernel,
             cmdline=self._cmdline(cmdline),
-            cpu="",
+            cpu=self.arch.cpu_model(self.cpu),
             in_force=None,
         )
 
@@ -308,6 +319,8 @@ class Planner:
         all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
         if self.setting:
             all_words += ["--setting", self.setting]
+        if self._chosen_cpu:
+            all_words += ["--cpu", self._chosen_cpu]
         if self.source:
             all_words += ["--source", self.source.resolve()]
         return shlex.join(str(word) for word in all_words)

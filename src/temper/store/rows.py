@@ -19,6 +19,7 @@ class PlanHead(BaseModel):
     machine: str
     arch: str
     setting: str = ""
+    cpu: str = ""
     slots: list[Slot]
     command: str
     format: int = 1

@@ -59,6 +59,8 @@ class RunSummary(BaseModel):
     machine: str
     arch: str
     setting: str
+    cpu: str
+    """The CPU model that the user chose; empty: the machine's own."""
     started: datetime
     finished: datetime | None
     """None: interrupted or still running."""
@@ -329,12 +331,13 @@ def _planned(row: RowMapping) -> dict[str, object]:
         plan = plan_head(row)
     # JSON may also have a number too long, or nesting too deep, for Python.
     except (ValueError, RecursionError):
-        unknown = {"machine": "?", "arch": "?", "setting": "", "boots_planned": 0}
-        return {**unknown, "current": False, "damaged": True}
+        unknown = {"machine": "?", "arch": "?", "setting": "", "cpu": ""}
+        return {**unknown, "boots_planned": 0, "current": False, "damaged": True}
     return {
         "machine": plan.machine,
         "arch": plan.arch,
         "setting": plan.setting,
+        "cpu": plan.cpu,
         "boots_planned": len(plan.slots),
         "current": plan.format == FORMAT,
     }

@@ -3,6 +3,7 @@
 All of Temper that starts a QEMU starts it here.
 """
 
+from temper.machine.qemu.cpu import check_cpu, probe_cpu
 from temper.machine.qemu.guest import Guest
 from temper.machine.qemu.launch import (
     Launch,
@@ -22,11 +23,13 @@ __all__ = [
     "Launch",
     "Led",
     "Process",
+    "check_cpu",
     "console_words",
     "escaped",
     "led_words",
     "monitor_words",
     "port_words",
+    "probe_cpu",
     "qemu_version",
     "records_words",
     "text_of",
