@@ -57,5 +57,12 @@ class InterruptError(TemperError):
     exit_code = 130
 
 
+class UnreadError(TemperError):
+    """Nobody reads stdout any more, as after ``| head``: end without a word."""
+
+    exit_code = 141
+    """As if SIGPIPE had ended us."""
+
+
 class StoreError(InfraError):
     """The results store is not readable or not writable."""

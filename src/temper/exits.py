@@ -3,24 +3,53 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from rich.console import Console
 
-from temper.errors import TemperError
+from temper.errors import InfraError, TemperError, UnreadError
+from temper.streams import guarded_streams
 
 _INTERRUPTED = 130
 
 
 @contextmanager
 def exit_with_message() -> Iterator[None]:
-    """Turn a TemperError into a message and an exit status, Ctrl-C into a status."""
+    """Turn errors into a message and an exit status, Ctrl-C into a status."""
+    with guarded_streams():
+        try:
+            with _everything_written():
+                yield
+        except UnreadError as error:
+            sys.exit(error.exit_code)
+        except TemperError as error:
+            _exit(error)
+        except OSError as error:
+            _exit(_refused(error))
+        except KeyboardInterrupt:
+            sys.exit(_INTERRUPTED)
+
+
+@contextmanager
+def _everything_written() -> Iterator[None]:
+    """Let a result that cannot be written fail here, not when Python ends."""
     try:
         yield
-    except TemperError as error:
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
-        console.print(f"temper: {error.message}", style="red", markup=False)
-        if error.hint:
-            console.print(f"  -> {error.hint}", markup=False)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+
+
+def _refused(error: OSError) -> InfraError:
+    """Return the error of a file that nobody expected to be unusable."""
+    what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return InfraError(f"the host refuses: {what}")
+
+
+def _exit(error: TemperError) -> NoReturn:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"temper: {error.message}", style="red", markup=False)
+    if error.hint:
+        console.print(f"  -> {error.hint}", markup=False)
+    sys.exit(error.exit_code)
