@@ -7,18 +7,17 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from temper.errors import InfraError, TemperError, UnreadError
+from temper.errors import InfraError, Signalled, TemperError, UnreadError
+from temper.signals import interruption, signals_raised
 from temper.streams import guarded_streams
-
-_INTERRUPTED = 130
 
 
 @contextmanager
 def exit_with_message() -> Iterator[None]:
-    """Turn errors into a message and an exit status, Ctrl-C into a status."""
+    """Turn errors and signals that end programs into a message and an exit status."""
     with guarded_streams():
         try:
-            with _everything_written():
+            with signals_raised(), _everything_written():
                 yield
         except UnreadError as error:
             sys.exit(error.exit_code)
@@ -26,8 +25,8 @@ def exit_with_message() -> Iterator[None]:
             _exit(error)
         except OSError as error:
             _exit(_refused(error))
-        except KeyboardInterrupt:
-            sys.exit(_INTERRUPTED)
+        except (KeyboardInterrupt, Signalled) as stop:
+            _exit(interruption(stop))
 
 
 @contextmanager

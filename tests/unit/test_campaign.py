@@ -281,10 +281,28 @@ def test_a_full_disk_is_named(bench: Bench, tmp_path: Path) -> None:
     bench.machine.behaviours["stock"] = fails(full)
     with pytest.raises(InfraError) as caught:
         bench.boot_all()
-    assert caught.value.message == (
-        f"a boot cannot work in {tmp_path / 'scratch'}: No space left on device"
-    )
+    assert caught.value.message == (f"the disk of {tmp_path / 'scratch'} is full")
     assert "TMPDIR" in caught.value.hint
+
+
+def test_a_file_that_somebody_removes_is_named(bench: Bench, tmp_path: Path) -> None:
+    def off(watcher: Watcher) -> BootResult:
+        (tmp_path / "syscall").unlink(missing_ok=True)
+        return result()
+
+    bench.machine.behaviours |= {"off": off, "stock": off}
+    with pytest.raises(InfraError) as caught:
+        bench.boot_all()
+    assert caught.value.message == (
+        f"a boot cannot go on: {tmp_path / 'syscall'}: No such file or directory"
+    )
+
+
+def test_without_a_folder_to_work_in_it_is_said(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "scratch").rmdir()
+    (tmp_path / "scratch").touch()
+    with pytest.raises(InfraError, match=r"cannot make a scratch folder: .*/scratch"):
+        bench.boot_all()
 
 
 def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> None:

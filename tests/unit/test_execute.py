@@ -1,5 +1,6 @@
 """Runs from their first boot, and from where they were interrupted."""
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from fake_machine import FakeMachine, prepared
 
 from made_up import variant_plan
-from temper.errors import InfraError, InputError, InterruptError
+from temper.errors import InfraError, InputError, InterruptError, Signalled
 from temper.machine import BootResult, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
@@ -80,18 +81,31 @@ def test_a_failing_host_without_a_hint(bench: Bench) -> None:
     assert caught.value.hint == WAY_ON
 
 
-def test_ctrl_c_is_told_with_the_way_on(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("stop", "status", "told"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Signalled(signal.SIGINT), 130, "interrupted"),
+        (Signalled(signal.SIGTERM), 143, "ended by SIGTERM"),
+        (Signalled(signal.SIGHUP), 129, "ended by SIGHUP"),
+    ],
+)
+def test_a_signal_is_told_with_the_way_on(
+    stop: BaseException,
+    status: int,
+    told: str,
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupted() -> None:
-        raise KeyboardInterrupt
+        raise stop
 
     machine = FakeMachine()
     monkeypatch.setattr(machine, "prepare", interrupted)
     with pytest.raises(InterruptError) as caught:
         bench.execute(machine)
-    assert caught.value.exit_code == 130
-    assert caught.value.message == "interrupted"
+    assert caught.value.exit_code == status
+    assert caught.value.message == told
     assert caught.value.hint == WAY_ON
 
 

@@ -1,12 +1,13 @@
 """Carries out a plan, from its first boot or from where it was interrupted."""
 
-from temper.errors import InfraError, InputError, InterruptError
+from temper.errors import InfraError, InputError, Signalled
 from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
 from temper.run.campaign import Campaign
 from temper.run.prepare import Prepared
+from temper.signals import interruption
 from temper.store import Store
 
 
@@ -30,8 +31,8 @@ def execute(
     title = f"Booting {plan.feature} for run {run}"
     try:
         campaign.boot_all(title)
-    except KeyboardInterrupt:
-        raise InterruptError("interrupted", _way_on(plan, run)) from None
+    except (KeyboardInterrupt, Signalled) as stop:
+        raise interruption(stop, _way_on(plan, run)) from None
     except InfraError as error:
         error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
         raise
