@@ -29,6 +29,7 @@ class Meter:
     def __init__(self) -> None:
         self.total: float | None = None
         self.done: list[float] = []
+        self.notes: list[str] = []
 
     @contextmanager
     def task(self, title: str, total: float | None = None) -> Iterator["Meter"]:
@@ -37,6 +38,7 @@ class Meter:
 
     def update(self, done: float, total: float | None = None, note: str = "") -> None:
         self.done.append(done)
+        self.notes.append(note)
 
     def say(self, text: str) -> None:
         pass
@@ -310,6 +312,18 @@ def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> 
     with pytest.raises(InfraError):
         bench.boot_all()
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_progress_tells_which_boot_keeps_us_waiting(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        watcher.on_wait("no output for 30 s, limit 180 s")
+        return result()
+
+    bench.machine.behaviours["stock"] = stock
+    bench.boot_all()
+    for boot in (1, 2):
+        note = f"stock, boot {boot}: no output for 30 s, limit 180 s"
+        assert note in bench.meter.notes
 
 
 def test_quiet_progress_will_do(bench: Bench) -> None:

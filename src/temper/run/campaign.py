@@ -92,7 +92,11 @@ class Campaign:
     ) -> StoredBoot:
         if stop.is_set():
             raise StoppedError
-        watcher = Watcher(stop, lambda done: gauge.show(slot, done))
+        watcher = Watcher(
+            stop,
+            on_program=lambda done: gauge.show(slot, done),
+            on_wait=lambda text: gauge.note(slot, text),
+        )
         with scratch_folder() as work, _host_explained(work):
             request = self._request(slot.variant, work)
             begun = datetime.now(UTC)
@@ -187,9 +191,14 @@ class _Gauge:
     def show(self, slot: Slot, done: int) -> None:
         with self._lock:
             self._done[slot] = max(self._done[slot], done)
-            self._task.update(
-                sum(self._done.values()), note=f"{slot.variant}, boot {slot.repeat + 1}"
-            )
+            self._update(f"{slot.variant}, boot {slot.repeat + 1}")
+
+    def note(self, slot: Slot, text: str) -> None:
+        with self._lock:
+            self._update(f"{slot.variant}, boot {slot.repeat + 1}: {text}")
+
+    def _update(self, note: str) -> None:
+        self._task.update(sum(self._done.values()), note=note)
 
 
 def _check_exits(records: list[AnyRecord], console: str) -> None:
