@@ -1,15 +1,16 @@
 """Runs from their first boot, and from where they were interrupted."""
 
+import os
 import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_machine import FakeMachine, prepared
+from fake_machine import FakeMachine, prepared, result
 
 from made_up import variant_plan
-from temper.errors import InfraError, InputError, InterruptError, Signalled
+from temper.errors import InfraError, InputError, InterruptError, Signalled, StoreError
 from temper.machine import BootResult, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
@@ -119,6 +120,28 @@ def test_resuming_completes_the_run(bench: Bench) -> None:
     assert len(machine.booted) == 4 - len(done)
     for boot in done:
         assert boot in run.boots
+
+
+def test_a_run_that_is_being_made_is_refused_at_once(bench: Bench) -> None:
+    bench.interrupt(InfraError("QEMU was killed"))
+    done, machine = bench.store.load(1).boots, FakeMachine()
+    with bench.store.making(1), pytest.raises(StoreError) as caught:
+        bench.execute(machine, resume=1)
+    assert caught.value.message == f"process {os.getpid()} is making run 1"
+    assert caught.value.hint == "wait until it is done, or end it first"
+    assert machine.booted == []
+    assert bench.store.load(1).boots == done
+
+
+def test_a_new_run_is_being_made_until_its_end(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        with pytest.raises(StoreError, match="is making run 1"), bench.store.making(1):
+            pass
+        return result()
+
+    bench.execute(FakeMachine({"stock": stock}))
+    with bench.store.making(1):
+        pass
 
 
 def test_resuming_a_finished_run_boots_nothing(bench: Bench) -> None:

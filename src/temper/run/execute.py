@@ -20,23 +20,29 @@ def execute(
 ) -> StoredRun:
     """Boot all slots of a plan and return the run; ``resume``: the run to continue.
 
-    Raises InputError if the run to resume has another plan, and InfraError and
-    InterruptError with the command that resumes the run.
+    Raises InputError if the run to resume has another plan, StoreError if another
+    process is making it, and InfraError and InterruptError with the command that
+    resumes the run.
     """
     plan = prepared.plan
     run = store.create_run(plan) if resume is None else resume
     if resume is not None:
         _check_same(store.plan(run), plan, run)
     campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
-    title = f"Booting {plan.feature} for run {run}"
+    with store.making(run):
+        _boot_all(campaign)
+    return store.load(run)
+
+
+def _boot_all(campaign: Campaign) -> None:
+    plan, run = campaign.plan, campaign.run
     try:
-        campaign.boot_all(title)
+        campaign.boot_all(f"Booting {plan.feature} for run {run}")
     except (KeyboardInterrupt, Signalled) as stop:
         raise interruption(stop, _way_on(plan, run)) from None
     except InfraError as error:
         error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
         raise
-    return store.load(run)
 
 
 def _way_on(plan: RunPlan, run: int) -> str:
