@@ -155,6 +155,10 @@ def test_resuming_mends_a_damaged_raw_file(bench: Bench) -> None:
     bench.execute(FakeMachine())
     (damaged,) = bench.folder.glob("data/runs/*/stock-1.jsonl.gz")
     damaged.write_bytes(b"torn")
+    with pytest.raises(StoreError) as caught:
+        bench.store.load(1)
+    way_out = "to repeat this boot: uv run temper price kstack --resume 1 ("
+    assert caught.value.hint.startswith(way_out)
     machine = FakeMachine()
     assert len(bench.execute(machine, resume=1).boots) == 4
     assert machine.booted == ["stock"]

@@ -46,7 +46,7 @@ def _boot_all(campaign: Campaign) -> None:
 
 
 def _way_on(plan: RunPlan, run: int) -> str:
-    return f"finished boots are kept; resume with: {plan.command} --resume {run}"
+    return f"finished boots are kept; resume with: {plan.resuming(run)}"
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:

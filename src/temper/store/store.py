@@ -279,7 +279,8 @@ class Store:
                     "started": head.started,
                     "finished": finished,
                     "boots": [
-                        read_boot(self._raw(head, slot), saved[slot]) for slot in found
+                        read_boot(self._raw(head, slot), saved[slot], head)
+                        for slot in found
                     ],
                 }
             )
