@@ -127,6 +127,12 @@ def save_until_killed(url: str, data: Path, tell: Connection) -> None:
             tell.send((run, slot))
 
 
+def make_until_killed(url: str, data: Path, run: int, tell: Connection) -> None:
+    with Store.open(url, data) as store, store.making(run):
+        tell.send("making")
+        time.sleep(PATIENCE)
+
+
 def killed_at_line(number: int, work: Callable[[], None]) -> bool:
     """Do ``work`` in a child that dies by SIGKILL at the n-th line of the store.
 
@@ -185,6 +191,43 @@ class StoreBehaviours:
         assert loaded.started.tzinfo is not None
         assert loaded.finished is not None
         assert loaded.started <= loaded.finished
+
+    def test_a_run_is_made_by_one_at_a_time(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        first, second = store.create_run(make_plan()), store.create_run(make_plan())
+        with Store.open(url, data) as other:
+            with store.making(first), other.making(second):
+                with pytest.raises(StoreError) as caught, other.making(first):
+                    pass
+                assert caught.value.message.endswith(f" is making run {first}")
+                assert "end it first" in caught.value.hint
+            with other.making(first):
+                pass
+        with pytest.raises(InputError, match="there is no run 99"), store.making(99):
+            pass
+
+    def test_a_run_whose_maker_was_killed_can_be_made(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        run = store.create_run(make_plan())
+        ours, theirs = SPAWN.Pipe()
+        child = SPAWN.Process(target=make_until_killed, args=(url, data, run, theirs))
+        child.start()
+        assert ours.poll(PATIENCE)
+        with pytest.raises(StoreError, match="is making run"), store.making(run):
+            pass
+        child.kill()
+        child.join(PATIENCE)
+        # A server takes a moment to notice.
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with store.making(run):
+                    return
+            except StoreError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
 
     def test_takes_what_a_dying_kernel_prints(self, store: Store) -> None:
         run = store.create_run(make_plan())

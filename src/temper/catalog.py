@@ -336,7 +336,11 @@ def read_toml(path: Path, model: type[_Model], **more: object) -> _Model:
         return model.model_validate({**fields, **more})
     except FileNotFoundError:
         raise InputError(f"{path} is missing", guide) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8: {error.reason}") from error
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
@@ -408,8 +412,32 @@ def _check_judges(path: Path, feature: Feature) -> None:
 
 
 def feature_names(root: Path = FEATURES) -> list[str]:
-    """Return the names of all features in the catalogue."""
-    return sorted(path.parent.name for path in root.glob("*/feature.toml"))
+    """Return the names of all features in the catalogue, unreadable ones too."""
+    if not root.is_dir():
+        return []
+    return sorted(path.name for path in root.iterdir() if _is_feature(path))
+
+
+def _is_feature(folder: Path) -> bool:
+    try:
+        (folder / "feature.toml").lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # Whoever loads it is told what is wrong.
+        return True
+    return True
+
+
+def all_features(root: Path = FEATURES) -> tuple[list[Feature], list[InputError]]:
+    """Return the features that can be loaded, and what is wrong with the others."""
+    features, errors = [], []
+    for name in feature_names(root):
+        try:
+            features.append(load_feature(root / name))
+        except InputError as error:
+            errors.append(error)
+    return features, errors
 
 
 def feature_named(name: str, root: Path = FEATURES) -> Feature:

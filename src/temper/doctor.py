@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,7 @@ from temper.kernel.compiler import cross_prefix
 from temper.kernel.source import DEBIAN_SOURCES
 from temper.paths import cache_home, data_home
 from temper.process import PACKAGES
+from temper.scratch import scratch_folder
 
 TOOLS = tuple(dict.fromkeys((*BUILD_TOOLS, "cpio", "git", "setpriv", "tar", "xz")))
 """Programs that Temper calls by name, on every architecture."""
@@ -214,8 +214,8 @@ def _tool(program: str) -> Finding:
 def _library(
     compiler: str, name: str, package: str, arguments: tuple[str, ...]
 ) -> Finding:
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "main.c")
+    with scratch_folder() as folder:
+        source = folder / "main.c"
         source.write_text("int main(void) { return 0; }\n")
         output = _output(compiler, str(source), "-o", f"{folder}/main", *arguments)
     if output is None:

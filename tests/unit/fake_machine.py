@@ -101,7 +101,7 @@ class FakeMachine:
         with self.lock:
             self.led.append(request)
         command = [sys.executable, str(FAKE_QEMU), "-init", request.cmdline]
-        return Guest(command, work, self.patience, watcher.stop)
+        return Guest(command, work, self.patience, watcher)
 
 
 def prepared(

@@ -30,6 +30,7 @@ class Meter:
     def __init__(self) -> None:
         self.total: float | None = None
         self.done: list[float] = []
+        self.notes: list[str] = []
 
     @contextmanager
     def task(self, title: str, total: float | None = None) -> Iterator["Meter"]:
@@ -38,6 +39,7 @@ class Meter:
 
     def update(self, done: float, total: float | None = None, note: str = "") -> None:
         self.done.append(done)
+        self.notes.append(note)
 
     def say(self, text: str) -> None:
         pass
@@ -292,10 +294,28 @@ def test_a_full_disk_is_named(bench: Bench, tmp_path: Path) -> None:
     bench.machine.behaviours["stock"] = fails(full)
     with pytest.raises(InfraError) as caught:
         bench.boot_all()
-    assert caught.value.message == (
-        f"a boot cannot work in {tmp_path / 'scratch'}: No space left on device"
-    )
+    assert caught.value.message == (f"the disk of {tmp_path / 'scratch'} is full")
     assert "TMPDIR" in caught.value.hint
+
+
+def test_a_file_that_somebody_removes_is_named(bench: Bench, tmp_path: Path) -> None:
+    def off(watcher: Watcher) -> BootResult:
+        (tmp_path / "syscall").unlink(missing_ok=True)
+        return result()
+
+    bench.machine.behaviours |= {"off": off, "stock": off}
+    with pytest.raises(InfraError) as caught:
+        bench.boot_all()
+    assert caught.value.message == (
+        f"a boot cannot go on: {tmp_path / 'syscall'}: No such file or directory"
+    )
+
+
+def test_without_a_folder_to_work_in_it_is_said(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "scratch").rmdir()
+    (tmp_path / "scratch").touch()
+    with pytest.raises(InfraError, match=r"cannot make a scratch folder: .*/scratch"):
+        bench.boot_all()
 
 
 def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> None:
@@ -303,6 +323,18 @@ def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> 
     with pytest.raises(InfraError):
         bench.boot_all()
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_progress_tells_which_boot_keeps_us_waiting(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        watcher.on_wait("no output for 30 s, limit 180 s")
+        return result()
+
+    bench.machine.behaviours["stock"] = stock
+    bench.boot_all()
+    for boot in (1, 2):
+        note = f"stock, boot {boot}: no output for 30 s, limit 180 s"
+        assert note in bench.meter.notes
 
 
 def test_quiet_progress_will_do(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """The machine tcg, with a shell script in the place of QEMU."""
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -366,6 +367,28 @@ def test_a_silent_kernel_is_given_up(host: Host) -> None:
     assert not is_running(host)
 
 
+def test_who_waits_is_told_that_time_passes_without_output(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("temper.machine.watcher._TELL_EVERY", 0.5)
+    host.qemu("exec sleep 60")
+    told: list[str] = []
+    with pytest.raises(BootError):
+        host.boot(limits=Limits(silence=2), watcher=Watcher(on_wait=told.append))
+    assert told
+    assert all(re.fullmatch(r"no output for \d+ s, limit 2 s", each) for each in told)
+
+
+def test_who_waits_is_told_of_silence_only(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("temper.machine.watcher._TELL_EVERY", 3.0)
+    host.qemu("for i in 1 2 3 4 5 6; do echo $i >>$console; sleep 1; done" + WHOLE)
+    told: list[str] = []
+    host.boot(watcher=Watcher(on_wait=told.append))
+    assert told == []
+
+
 def test_a_kernel_that_never_ends_is_given_up(host: Host) -> None:
     host.qemu("while :; do echo again >>$console; sleep 0.1; done")
     with pytest.raises(BootError) as caught:
@@ -494,8 +517,8 @@ def test_a_guest_that_is_led_has_what_it_is_led_by(
     tcg = host.tcg(Limits(silence=7, total=9))
     asked = replace(host.request(), led=True, hardware=("-M", "pc"), memory=512)
     tcg.lead(asked, host.work, watcher)
-    ((command, work, patience, stop),) = made
-    assert (work, patience, stop) == (host.work, 7, watcher.stop)
+    ((command, work, patience, watched_by),) = made
+    assert (work, patience, watched_by) == (host.work, 7, watcher)
     assert command[-2:] == ["-M", "pc"]
     assert "-no-reboot" not in command
     assert "512M" in command

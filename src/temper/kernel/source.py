@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from temper.errors import InfraError, InputError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.process import call, need_tool
 from temper.progress import Progress
+from temper.scratch import scratch_folder
 
 DEBIAN_SOURCES = Path("/usr/src")
 """Where Debian's linux-source-* packages put their tarballs."""
@@ -108,10 +109,12 @@ def _tarball_source(path: Path, cache: Cache) -> Source:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     source = Source(path, _tarball_version(path), f"sha256:{file_digest(path)}")
-    note.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as new:
-        json.dump(asdict(source), new, default=str)
-    Path(new.name).replace(note)
+    # Who cannot write there can still look.
+    with suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as new:
+            json.dump(asdict(source), new, default=str)
+        Path(new.name).replace(note)
     return source
 
 
@@ -169,7 +172,8 @@ def _folder_source(path: Path) -> Source:
     makefile = path / "Makefile"
     if not makefile.is_file():
         raise InputError(f"{path} is not a Linux source: it has no Makefile")
-    version = _version(makefile.read_text(encoding="utf-8"), path)
+    text = makefile.read_text(encoding="utf-8", errors="replace")
+    version = _version(text, path)
     if _is_git(path):
         with _scratch_index(path) as env:
             return Source(path, version, _git_digest(path, env))
@@ -234,8 +238,7 @@ def _scratch_index(folder: Path) -> Iterator[dict[str, str]]:
     """Let git see the folder as it is now without changing its repository."""
     index = folder / _git(folder, None, "rev-parse", "--git-path", "index")
     objects = folder / _git(folder, None, "rev-parse", "--git-path", "objects")
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
+    with scratch_folder() as scratch:
         if index.exists():
             shutil.copy2(index, scratch / "index")
         (scratch / "objects").mkdir()

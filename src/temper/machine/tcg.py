@@ -26,13 +26,14 @@ from temper.machine.qemu import (
     check_cpu,
     console_words,
     escaped,
+    last_line,
     led_words,
     probe_cpu,
     qemu_version,
     records_words,
     text_of,
 )
-from temper.machine.watcher import StoppedError, Watcher
+from temper.machine.watcher import StoppedError, Wait, Watcher
 from temper.progress import Progress
 from temper.record.boot import CPU_LACKS, MachineFacts
 from temper.record.wire import (
@@ -138,7 +139,7 @@ class Tcg:
     def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
         """Return a guest that does as it is told; see Machine.lead."""
         command = self._launch(request)
-        return Guest(command, work, self._limits.silence, watcher.stop)
+        return Guest(command, work, self._limits.silence, watcher)
 
     def _unheard(self, error: BootError) -> BootError:
         config = ", ".join(self.needs(exact=False).config)
@@ -191,20 +192,21 @@ class _Job:
         qemu.check_end()
 
     def _watch(self, qemu: Process) -> None:
-        begin = heard = time.monotonic()
+        end = time.monotonic() + self.limits.total
+        silence = Wait(self.watcher, self.limits.silence)
         size = -1
         ended = _Ended(self.work / "records")
         while qemu.running:
             if self.watcher.stop.wait(_POLL):
                 raise StoppedError
             qemu.check_room()
-            now = time.monotonic()
             if (written := self._written()) != size:
-                size, heard = written, now
+                size = written
+                silence.restart()
                 self.watcher.on_program(ended.count())
-            if now - heard > self.limits.silence:
+            if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
-            if now - begin > self.limits.total:
+            if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
 
     def _written(self) -> int:
@@ -214,7 +216,7 @@ class _Job:
     def _hung(self, how: str) -> None:
         console = text_of(self.work / "console")
         raise BootError(
-            f"the kernel hung: it {how}; last on its console: {_last(console)}",
+            f"the kernel hung: it {how}; last on its console: {last_line(console)}",
             console=console,
         )
 
@@ -236,11 +238,6 @@ class _Ended:
             self._read += len(lines + newline)
             self._count += lines.count(b'"type":"exit"')
         return self._count
-
-
-def _last(console: str) -> str:
-    lines = [line.strip() for line in console.splitlines() if line.strip()]
-    return repr(lines[-1]) if lines else "nothing at all"
 
 
 _BAD_END = re.compile(r"Kernel panic - not syncing.*|temper init: .*|.*BUG: .*")
@@ -265,7 +262,7 @@ def _records(text: str, console: str) -> list[AnyRecord]:
         raise BootError(f"the job did not end: {bad_end[0]}", console=console)
     where = "in its job" if records else "before its init was up"
     raise BootError(
-        f"the kernel stopped {where}; last on its console: {_last(console)}",
+        f"the kernel stopped {where}; last on its console: {last_line(console)}",
         console=console,
     )
 

@@ -300,6 +300,10 @@ class RunPlan(Plain):
             raise ValueError(f"a plan to {self.kind} has no scripts")
         return self
 
+    def resuming(self, run: int) -> str:
+        """Return the command that makes what is missing of the run with this plan."""
+        return f"{self.command} --resume {run}"
+
     @property
     def full_title(self) -> str:
         """The title, with the setting and the CPU model if the user chose them."""

@@ -1,8 +1,8 @@
 """Boots the slots of a run, side by side, and stores each as it comes."""
 
+import errno
 import re
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -23,6 +23,7 @@ from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
 from temper.run.initramfs import pack, pack_for_kexec
 from temper.run.leading import lead
 from temper.run.prepare import Setup
+from temper.scratch import scratch_folder
 from temper.store import Store
 
 _NOT_STARTED = 127
@@ -50,7 +51,7 @@ class Campaign:
         """Boot every slot that the store is without.
 
         A kernel that fails is a result and is stored; the rest goes on. Raises
-        InfraError, or KeyboardInterrupt, with all finished boots stored.
+        InfraError, KeyboardInterrupt or Signalled, with all finished boots stored.
         """
         self.machine.prepare()
         slots = self.store.missing(self.run)
@@ -90,8 +91,12 @@ class Campaign:
     ) -> StoredBoot:
         if stop.is_set():
             raise StoppedError
-        watcher = Watcher(stop, lambda done: gauge.show(slot, done))
-        with _work_folder() as work:
+        watcher = Watcher(
+            stop,
+            on_program=lambda done: gauge.show(slot, done),
+            on_wait=lambda text: gauge.note(slot, text),
+        )
+        with scratch_folder() as work, _host_explained(work):
             request = self._request(slot.variant, work)
             begun = datetime.now(UTC)
             records: list[AnyRecord] = []
@@ -162,16 +167,17 @@ class Campaign:
 
 
 @contextmanager
-def _work_folder() -> Iterator[Path]:
-    """Lend a folder to one boot; raise InfraError if the host cannot."""
+def _host_explained(work: Path) -> Iterator[None]:
+    """Turn what the host refuses to a boot in the folder ``work`` into InfraErrors."""
     try:
-        with tempfile.TemporaryDirectory(prefix="temper-") as folder:
-            yield Path(folder)
+        yield
     except OSError as error:
-        raise InfraError(
-            f"a boot cannot work in {tempfile.gettempdir()}: {error.strerror}",
-            SCRATCH_FULL_HINT,
-        ) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise InfraError(
+                f"the disk of {work.parent} is full", SCRATCH_FULL_HINT
+            ) from error
+        where = f"{error.filename}: " if error.filename else ""
+        raise InfraError(f"a boot cannot go on: {where}{error.strerror}") from error
 
 
 class _Gauge:
@@ -185,9 +191,14 @@ class _Gauge:
     def show(self, slot: Slot, done: int) -> None:
         with self._lock:
             self._done[slot] = max(self._done[slot], done)
-            self._task.update(
-                sum(self._done.values()), note=f"{slot.variant}, boot {slot.repeat + 1}"
-            )
+            self._update(f"{slot.variant}, boot {slot.repeat + 1}")
+
+    def note(self, slot: Slot, text: str) -> None:
+        with self._lock:
+            self._update(f"{slot.variant}, boot {slot.repeat + 1}: {text}")
+
+    def _update(self, note: str) -> None:
+        self._task.update(sum(self._done.values()), note=note)
 
 
 def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:

@@ -1,6 +1,6 @@
 """Carries out a plan, from its first boot or from where it was interrupted."""
 
-from temper.errors import InfraError, InputError, InterruptError
+from temper.errors import InfraError, InputError, Signalled
 from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
@@ -8,6 +8,7 @@ from temper.record.plan import RunPlan
 from temper.run.campaign import Campaign
 from temper.run.load import host_load
 from temper.run.prepare import Prepared
+from temper.signals import interruption
 from temper.store import Store
 
 
@@ -20,24 +21,30 @@ def execute(
 ) -> StoredRun:
     """Boot all slots of a plan and return the run; ``resume``: the run to continue.
 
-    Raises InputError if the run to resume cannot be resumed, and InfraError and
-    InterruptError with the command that resumes the run.
+    Raises InputError if the run to resume cannot be resumed, StoreError if another
+    process is making it, and InfraError and InterruptError with the command that
+    resumes the run.
     """
     plan = prepared.plan
     if resume is not None:
         check_resumable(store, plan, resume)
     run = store.create_run(plan) if resume is None else resume
     campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
-    title = f"Booting {plan.feature} for run {run}"
+    with store.making(run):
+        _boot_all(campaign)
+    return store.load(run)
+
+
+def _boot_all(campaign: Campaign) -> None:
+    plan, run = campaign.plan, campaign.run
     try:
         with host_load(plan.load):
-            campaign.boot_all(title)
-    except KeyboardInterrupt:
-        raise InterruptError("interrupted", _way_on(plan, run)) from None
+            campaign.boot_all(f"Booting {plan.feature} for run {run}")
+    except (KeyboardInterrupt, Signalled) as stop:
+        raise interruption(stop, _way_on(plan, run)) from None
     except InfraError as error:
         error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
         raise
-    return store.load(run)
 
 
 def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
@@ -54,7 +61,7 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
 
 
 def _way_on(plan: RunPlan, run: int) -> str:
-    return f"finished boots are kept; resume with: {plan.command} --resume {run}"
+    return f"finished boots are kept; resume with: {plan.resuming(run)}"
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:

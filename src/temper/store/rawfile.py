@@ -46,13 +46,18 @@ class BootHead(BaseModel):
     facts: BootFacts
 
 
-def raw_path(folder: Path, run: RunHead, slot: Slot) -> Path:
-    """Return the path of a boot's raw file in ``folder``.
+def run_folder(folder: Path, run: RunHead) -> Path:
+    """Return the folder of a run's raw files in ``folder``.
 
     The uuid distinguishes runs with the same number in different databases.
     """
+    return folder / f"{run.id}-{run.uuid[:8]}"
+
+
+def raw_path(folder: Path, run: RunHead, slot: Slot) -> Path:
+    """Return the path of a boot's raw file in ``folder``."""
     name = f"{quote(slot.variant, safe='')}-{slot.repeat}{_SUFFIX}"
-    return folder / f"{run.id}-{run.uuid[:8]}" / name
+    return run_folder(folder, run) / name
 
 
 def raw_paths(folder: Path) -> list[Path]:
@@ -109,13 +114,13 @@ def is_intact(path: Path, sha256: str) -> bool:
         return False
 
 
-def read_boot(path: Path, sha256: str) -> StoredBoot:
-    """Read a boot back; raise StoreError if it is not intact."""
+def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
+    """Read a boot of a run back; raise StoreError if it is not intact."""
     if not is_intact(path, sha256):
         raise StoreError(
             f"the raw file {path} of a boot is damaged or missing",
-            "resume the run: that repeats this boot (if a team shares a store, "
-            "TEMPER_DATA must be a shared folder)",
+            f"to repeat this boot: {run.plan.resuming(run.id)} (if a team shares a "
+            "store, TEMPER_DATA must be a shared folder)",
         )
     head, records, _ = read_raw(path)
     console = _console_path(path).read_bytes().decode(errors="replace")

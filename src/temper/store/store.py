@@ -27,6 +27,7 @@ from temper.errors import InputError, StoreError
 from temper.progress import Progress, Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import FORMAT, Kind, RunPlan, Slot
+from temper.store.claim import claimed_by_file, claimed_on_server
 from temper.store.database import (
     BUSY_SECONDS,
     connect,
@@ -40,6 +41,7 @@ from temper.store.rawfile import (
     is_intact,
     raw_path,
     read_boot,
+    run_folder,
     write_boot,
 )
 from temper.store.rescue import rebuild, set_aside
@@ -163,6 +165,22 @@ class Store:
             number: int = conn.execute(query).scalar_one()
         return number
 
+    @contextmanager
+    def making(self, run: int) -> Iterator[None]:
+        """Keep others from making a run, until the ``with`` block or we end.
+
+        Raises StoreError if another process is making it.
+        """
+        with self._transaction() as conn:
+            folder = run_folder(self._folder, self._head(conn, run))
+        if self._engine.dialect.name == "postgresql":
+            # Raw files may be on several hosts.
+            claim = claimed_on_server(self._engine, run, self._what)
+        else:
+            claim = claimed_by_file(folder.with_suffix(".lock"), run, self._what)
+        with claim:
+            yield
+
     def missing(self, run: int) -> list[Slot]:
         """Return the slots of a run that have no intact boot, in the plan's order.
 
@@ -269,7 +287,8 @@ class Store:
                     "started": head.started,
                     "finished": finished,
                     "boots": [
-                        read_boot(self._raw(head, slot), saved[slot]) for slot in found
+                        read_boot(self._raw(head, slot), saved[slot], head)
+                        for slot in found
                     ],
                 }
             )
