@@ -22,6 +22,7 @@ from temper.cli.options import (
     ArchName,
     Calls,
     FeatureName,
+    Full,
     JsonPath,
     OnlyPlan,
     Resume,
@@ -70,6 +71,7 @@ def prove(
     ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = "",
 ) -> None:
     """Attack every variant, to prove that the feature stops the attacks.
@@ -92,7 +94,7 @@ def prove(
     if json:
         write(json, to_json(report))
     if json != "-":
-        show_documents(proof_document(report))
+        show_documents(proof_document(report), full=full)
     if not (report.proven and report.as_expected):
         raise typer.Exit(1)
 
@@ -114,6 +116,7 @@ def price(
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = "",
 ) -> None:
     """Measure what the feature costs, to the instruction.
@@ -125,7 +128,7 @@ def price(
     plan = lab.planner.price(described, calls, listed(variants))
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json)
+    _show_price(price_report(lab.run(plan, resume)), json, full)
 
 
 @app.command()
@@ -147,6 +150,7 @@ def compare(
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = "",
 ) -> None:
     """Compare the cost of any two kernels, e.g. before and after a patch."""
@@ -155,13 +159,13 @@ def compare(
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json)
+    _show_price(price_report(lab.run(plan, resume)), json, full)
 
 
-def _show_price(report: PriceReport, json: str) -> None:
+def _show_price(report: PriceReport, json: str, full: bool) -> None:
     if json:
         write(json, to_json(report))
     if json != "-":
-        show_documents(price_document(report))
+        show_documents(price_document(report), full=full)
     if report.refused or not report.exact:
         raise typer.Exit(1)

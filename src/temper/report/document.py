@@ -54,10 +54,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table; a row without cells is a heading for the rows below it."""
+    """A row of a table."""
 
     label: str
     cells: tuple[Cell, ...] = ()
+    heading: bool = False
+    """Whether it is a heading for the rows below it, as a row without cells is."""
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it is a heading for the rows below it."""
+        return self.heading or not self.cells
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,8 @@ class Table:
     rows: tuple[Row, ...]
     repeated: int = 0
     """How many leading columns to repeat in each part if the table is split."""
+    words: bool = False
+    """Whether the last column holds words, to be wrapped, instead of figures."""
 
 
 @dataclass(frozen=True)
@@ -96,30 +105,23 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Fold:
-    """Blocks behind a summary."""
+class Detail:
+    """Blocks that readers may skip: folded on a page, and left out of short text."""
 
     summary: str
     blocks: Sequence["Block"]
+    gist: Sequence["Block"] = ()
+    """What short text has in place of ``blocks``."""
+    contents: str = ""
+    """What short text leaves out, such as ``all measures``; empty: the summary.
 
-
-@dataclass(frozen=True)
-class Folds:
-    """Folded blocks on a page; text has only the summaries, as bullets."""
-
-    folds: Sequence[Fold]
+    Details with the same contents are named once.
+    """
 
 
 @dataclass(frozen=True)
 class PageOnly:
     """Blocks that only HTML shows."""
-
-    blocks: Sequence["Block"]
-
-
-@dataclass(frozen=True)
-class FinePrint:
-    """Blocks for mail and pages; on a terminal they would bury the rest."""
 
     blocks: Sequence["Block"]
 
@@ -139,9 +141,8 @@ Block = (
     | Plot
     | Plots
     | Section
-    | Folds
+    | Detail
     | PageOnly
-    | FinePrint
     | Framed
 )
 
@@ -160,3 +161,5 @@ class Document:
     blocks: Sequence[Block]
     source: str
     """What it was made from, such as ``price run 7``."""
+    full: str = ""
+    """The command that shows all details; empty if there are none."""

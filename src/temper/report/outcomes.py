@@ -34,6 +34,24 @@ def outcome_tables(report: ProofReport) -> list[Table]:
     ]
 
 
+def outcome_summary(report: ProofReport) -> list[Table]:
+    """Return the same tables, but proofs that ended alike everywhere share a row."""
+    return [_merged(table) for table in outcome_tables(report)]
+
+
+def _merged(table: Table) -> Table:
+    alike: dict[tuple[Cell, ...], list[str]] = {}
+    for row in table.rows:
+        alike.setdefault(row.cells, []).append(row.label)
+    rows = (Row(_together(labels), cells) for cells, labels in alike.items())
+    return Table(table.columns, tuple(rows))
+
+
+def _together(labels: Sequence[str]) -> str:
+    first, *others = labels
+    return f"{first} and {len(others)} more" if others else first
+
+
 def _by_variant(report: ProofReport) -> Table:
     rows = (
         Row(variant, tuple(_cell(report, variant, proof) for proof in report.proofs))

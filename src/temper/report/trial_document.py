@@ -8,8 +8,8 @@ from temper.report.document import (
     Bullets,
     Cell,
     Command,
+    Detail,
     Document,
-    FinePrint,
     Paragraph,
     Row,
     Section,
@@ -30,9 +30,10 @@ def trial_document(report: TrialReport) -> Document:
             Section("Boots", [_results(report)]),
             *(_wrong(boot) for boot in report.boots if not boot.clean),
             *_counters(report),
-            *_fine_print(report),
+            *_configuration(report),
         ],
         source=f"{report.kind} run {report.run}",
+        full=f"temper report {report.run} --full",
     )
 
 
@@ -89,13 +90,13 @@ def _counted(boot: TrialBoot, name: str) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _fine_print(report: TrialReport) -> Iterable[Block]:
-    command = Command(report.command)
-    lines = [_configuration(boot) for boot in report.boots]
-    yield FinePrint([Bullets(lines), Paragraph("To reproduce:"), command])
+def _configuration(report: TrialReport) -> Iterable[Block]:
+    lines = [_setup(boot) for boot in report.boots]
+    yield Detail("Configuration and command lines", [Bullets(lines)])
+    yield Section("To reproduce", [Command(report.command)])
 
 
-def _configuration(boot: TrialBoot) -> str:
+def _setup(boot: TrialBoot) -> str:
     release = boot.kernel_release or "that never came up"
     return (
         f"{boot.variant}: {boot.title}, Linux {release}, -cpu {boot.cpu_model}, "
