@@ -265,6 +265,9 @@ def proof_report(
         },
         variants={v: _info(v) for v in outcomes},
         proofs={"prediction": "predict the next stack position from those seen before"},
+        started=STARTED,
+        hosts=["lab (a CPU, x86_64, Linux 6.1.0)"],
+        temper_version="0.1.0",
         command="temper prove kstack",
     )
 

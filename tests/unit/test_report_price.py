@@ -377,3 +377,14 @@ def test_a_workload_that_ticks_hit_wholly_is_named() -> None:
     (line,) = [line for line in notes(report) if "hit every sample" in line]
     assert "syscall/getpid" in line
     assert not [line for line in notes(price_report(price_run())) if "every" in line]
+
+
+def test_a_report_says_when_where_and_by_what_it_was_measured() -> None:
+    run = price_run()
+    report = price_report(run)
+    assert report.started == run.started
+    assert report.temper_version == "0.1.0"
+    assert report.hosts == ["lab (a CPU, x86_64, Linux 6.1.0)"]
+    run.boots[2] = changed(run.boots[2], details={"host": "attic"})
+    run.boots[3] = changed(run.boots[3], details={})
+    assert price_report(run).hosts == [*report.hosts, "attic"]
