@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from made_up import kernel_facts, machine_facts, run_plan, variant_plan
 from temper.analysis.models import (
     InForceSummary,
+    PriceReport,
     ProofEvidence,
     ProofReport,
     VariantInfo,
 )
+from temper.analysis.price import price_report
 from temper.extension import loaded
 from temper.paths import FEATURES
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
@@ -202,6 +204,30 @@ def changed(boot: StoredBoot, **changes: object) -> StoredBoot:
             assert name in BootFacts.model_fields, name
             facts = facts.model_copy(update={name: value})
     return boot.model_copy(update={"facts": facts})
+
+
+def with_bins(
+    boot: StoredBoot, workload: str, bins: Sequence[tuple[int, int]]
+) -> StoredBoot:
+    """Return a boot in which a workload's samples were these, and no tick hit any."""
+    records = [{**record} for record in boot.records]
+    for record in records:
+        if record.get("workload") != workload:
+            continue
+        if record["type"] == "histogram":
+            record["bins"] = [] if record["tick"] else [list(each) for each in bins]
+        else:
+            record["samples"] = sum(count for _, count in bins)
+    return boot.model_copy(update={"records": records})
+
+
+def priced(workload: str, bins: Sequence[tuple[int, int]]) -> PriceReport:
+    """Price stock, whose samples of a workload were these, against off as usual."""
+    boots = [
+        with_bins(boot, workload, bins) if boot.facts.variant == "stock" else boot
+        for boot in price_run().boots
+    ]
+    return price_report(price_run(boots=boots))
 
 
 POSITIONS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {

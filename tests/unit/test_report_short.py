@@ -1,16 +1,21 @@
 """What a report says on one page, and what it leaves to ``--full``."""
 
 import io
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 import pytest
 from rich.console import Console
-from samples import OFF, changed, price_boot, price_run, proof_report_of_many
+from samples import (
+    OFF,
+    changed,
+    price_boot,
+    price_records,
+    price_run,
+    priced,
+    proof_report_of_many,
+)
 
 from temper.analysis.models import PriceReport
 from temper.analysis.price import price_report
-from temper.record.boot import StoredBoot
 from temper.report.brief import other_lines, trust_lines
 from temper.report.document import (
     Bullets,
@@ -32,30 +37,6 @@ from temper.report.tables import price_table, summary_table
 from temper.report.terminal import print_documents
 
 GETPID, PIPE = "syscall/getpid", "ctx/pipe"
-
-
-def with_bins(
-    boot: StoredBoot, workload: str, bins: Sequence[tuple[int, int]]
-) -> StoredBoot:
-    """Return a boot in which a workload's samples were these, and no tick hit any."""
-    records = [{**record} for record in boot.records]
-    for record in records:
-        if record.get("workload") != workload:
-            continue
-        if record["type"] == "histogram":
-            record["bins"] = [] if record["tick"] else [list(each) for each in bins]
-        else:
-            record["samples"] = sum(count for _, count in bins)
-    return boot.model_copy(update={"records": records})
-
-
-def priced(workload: str, bins: Sequence[tuple[int, int]]) -> PriceReport:
-    """Price stock, whose samples of a workload were these; a call costs 206 on off."""
-    boots = [
-        with_bins(boot, workload, bins) if boot.facts.variant == "stock" else boot
-        for boot in price_run().boots
-    ]
-    return price_report(price_run(boots=boots))
 
 
 def summary(report: PriceReport, workload: str) -> Summary:
@@ -153,16 +134,10 @@ def test_a_report_of_many_workloads_is_a_page(monkeypatch: pytest.MonkeyPatch) -
         price_boot(slot.variant, slot.repeat) for slot in price_run(variants).plan.slots
     ]
     for boot in boots:
-        boot.records[:] = records_of(boot, tuple(OFF))
+        boot.records[:] = price_records(boot.facts.variant, OFF, calls=10_000)
     document = price_document(price_report(price_run(variants, boots=boots)))
     assert len(printed(document, full=False)) < 100
     assert len(printed(document, full=True)) > 300
-
-
-def records_of(boot: StoredBoot, workloads: Iterable[str]) -> list[dict[str, Any]]:
-    from samples import price_records  # noqa: PLC0415
-
-    return price_records(boot.facts.variant, workloads, calls=10_000)
 
 
 def printed(document: Document, *, full: bool) -> list[str]:
@@ -272,7 +247,7 @@ DETAILS = Document(
         Detail("two", [Paragraph("because")], contents="evidence"),
         Section("Gone", [Detail("Within", [PageOnly([Paragraph("plot")])])]),
     ],
-    source="price run 7",
+    made="Run 7, today.",
     full="temper report 7 --full",
 )
 
@@ -310,7 +285,7 @@ def test_short_evidence_is_what_the_verdict_depends_on() -> None:
 def test_words_are_wrapped_and_figures_are_not() -> None:
     remark = "mean +1,234; p99.9 +123,456,789"
     cells = (Cell(("1,234,567,890", "+12.3 %", "(R)")), Cell((remark,)))
-    table = Table(("off", "others"), (Row("workload", cells),), words=True)
+    table = Table(("off", "others"), (Row("workload", cells),), "it", words=True)
     [grid] = grids(table, 60)
     assert grid.width <= 60
     figures = [line.cells[0] for line in grid.lines]

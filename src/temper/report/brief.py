@@ -8,7 +8,6 @@ from temper.report.numbers import absolute, percent, signed, span
 from temper.report.summary import ABOUT, Summary
 from temper.report.words import (
     all_hit_line,
-    configuration_line,
     exact_line,
     legend,
 )
@@ -21,13 +20,12 @@ _MOVED = 0.01
 
 
 def brief_title(report: PriceReport) -> str:
-    """Say what the table of summaries holds: unit, direction, baseline, machine."""
+    """Say what the table of summaries holds: unit, direction, baseline."""
     doubt = "" if report.exact else "NOT EXACT. "
     return (
         f"{doubt}{report.unit.capitalize()} per operation at the median (p50), the "
         f"most expensive workloads first. {report.baseline}: absolute values; beside "
-        f"it: difference from {report.baseline}, + is more expensive. "
-        f"{configuration_line(report)}."
+        f"it: difference from {report.baseline}, + is more expensive."
     )
 
 

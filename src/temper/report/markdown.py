@@ -12,6 +12,7 @@ from temper.report.document import (
     Paragraph,
     Section,
     Table,
+    Tone,
 )
 from temper.report.layout import WIDTH, Grid, command_lines, grids
 from temper.report.text import text_blocks
@@ -31,7 +32,8 @@ def _document(document: Document, full: bool) -> Iterable[str]:
     yield f"# {document.heading}"
     yield _wrap(f"{document.title}.")
     for paragraph in document.conclusion:
-        yield _wrap(f"**{paragraph.text}**")
+        weight = "" if paragraph.tone is Tone.NOTE else "**"
+        yield _wrap(f"{weight}{paragraph.text}{weight}")
     yield from _blocks(text_blocks(document, full=full), 2)
 
 

@@ -1,24 +1,24 @@
 """The report of a price, as a tree of blocks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from temper.analysis.models import Distribution, PriceReport, Switches
+from temper.analysis.models import PriceReport, Switches
 from temper.report import brief, words
 from temper.report.configuration import configuration
+from temper.report.distributions import distributions
 from temper.report.document import (
     Block,
     Bullets,
     Detail,
     Document,
     Framed,
-    PageOnly,
     Paragraph,
-    Plot,
-    Section,
     Table,
     Tone,
 )
 from temper.report.in_force import in_force_details
+from temper.report.picture import price_picture
+from temper.report.provenance import downloads, made
 from temper.report.summary import leading, summaries
 from temper.report.tables import (
     class_table,
@@ -44,14 +44,16 @@ def price_document(report: PriceReport) -> Document:
             Bullets(brief.trust_lines(report)),
             *_all_classes(report),
             *_ticks(report),
-            *_distributions(report),
+            *distributions(report),
             *_classes(report),
             *(_switches(report, report.switches) if report.switches else []),
             *in_force_details(report),
             *configuration(report),
         ],
-        source=f"{report.kind} run {report.run}",
+        made=made(report, words.configuration_line(report)),
         full=f"temper report {report.run} --full",
+        chart=price_picture(report),
+        downloads=downloads(report),
     )
 
 
@@ -111,23 +113,3 @@ def _switches(report: PriceReport, switches: Switches) -> Iterable[Block]:
 
 def _noted(heading: str, note: str, table: Table, contents: str = "") -> Detail:
     return Detail(heading, [Paragraph(note, Tone.NOTE), table], contents=contents)
-
-
-def _distributions(report: PriceReport) -> Iterable[Block]:
-    workloads = dict.fromkeys(one.workload for one in report.distributions)
-    plots = [
-        _distribution([one for one in report.distributions if one.workload == name])
-        for name in workloads
-    ]
-    if plots:
-        yield PageOnly([Section("Distributions", plots)])
-
-
-def _distribution(distributions: Sequence[Distribution]) -> Plot:
-    def draw(name: str) -> str:
-        # Imported here: matplotlib takes a second to load, and only HTML needs it.
-        from temper.report.plots import distribution_svg  # noqa: PLC0415
-
-        return distribution_svg(name, distributions)
-
-    return Plot(words.distribution_caption(distributions), draw)

@@ -32,6 +32,7 @@ from temper.report.document import (
 )
 from temper.report.in_force import in_force_details, in_force_line
 from temper.report.outcomes import outcome_notes, outcome_summary, outcome_tables
+from temper.report.provenance import downloads, made
 from temper.report.verdict import left_out, verdict
 
 
@@ -45,7 +46,7 @@ def proof_document(report: ProofReport) -> Document:
         conclusion=[
             *(Paragraph(line, Tone.DOUBT) for line in words.judges_lines(report)),
             Paragraph(verdict(report), Tone.GOOD if good else Tone.BAD),
-            *(Paragraph(line) for line in [left_out(report)] if line),
+            *(Paragraph(line, Tone.NOTE) for line in [left_out(report)] if line),
         ],
         blocks=[
             *(_many(report) if report.summarised else _few(report)),
@@ -54,8 +55,9 @@ def proof_document(report: ProofReport) -> Document:
             *in_force_details(report),
             *configuration(report),
         ],
-        source=f"proof run {report.run}",
+        made=made(report, words.configuration_line(report)),
         full=f"temper report {report.run} --full",
+        downloads=downloads(report),
     )
 
 
@@ -68,6 +70,7 @@ def _few(report: ProofReport) -> Iterable[Block]:
             f"{proof}: {title}",
             list(_attack(report, proof)),
             gist=[Bullets(decisive_lines(report, proof))],
+            name=proof,
             contents=_ALL_EVIDENCE,
         )
 
@@ -83,11 +86,14 @@ def _many(report: ProofReport) -> Iterable[Block]:
     yield Detail("The outcome of each proof", outcome_tables(report))
     attacks = [
         Detail(
-            f"{proof}: {title}", list(_attack(report, proof)), contents=_ALL_EVIDENCE
+            f"{proof}: {title}",
+            list(_attack(report, proof)),
+            name=proof,
+            contents=_ALL_EVIDENCE,
         )
         for proof, title in report.proofs.items()
     ]
-    yield Section("The attacks", attacks)
+    yield Detail("The evidence of each attack", attacks, contents=_ALL_EVIDENCE)
 
 
 _ALL_EVIDENCE = "all evidence of each attack"
@@ -101,11 +107,13 @@ def _attack(report: ProofReport, proof: str) -> Iterable[Block]:
         if proof in found
     }
     measures = Detail("All measures of this attack", [_measures(evidence)])
-    yield PageOnly([Plots(list(_plots(report, evidence))), measures])
+    plots = list(_plots(report, proof, evidence))
+    drawn = [Plots("What the attack saw on each variant", plots)] if plots else []
+    yield PageOnly([*drawn, measures])
 
 
 def _plots(
-    report: ProofReport, evidence: Mapping[str, ProofEvidence]
+    report: ProofReport, proof: str, evidence: Mapping[str, ProofEvidence]
 ) -> Iterable[Plot]:
     """Draw what a proof found on each variant, with the feature's own plots."""
     draw = plots_of(FEATURES / report.feature)
@@ -116,7 +124,8 @@ def _plots(
         return
     for variant in series:
         caption = f"{variant}: {evidence[variant].outcome}"
-        yield Plot(caption, partial(draw, series, variant))
+        says = f"{proof} on {variant}: {'; '.join(evidence[variant].reasons)}"
+        yield Plot(caption, says, partial(draw, series, variant))
 
 
 def _measures(evidence: Mapping[str, ProofEvidence]) -> Table:
@@ -125,7 +134,7 @@ def _measures(evidence: Mapping[str, ProofEvidence]) -> Table:
         Row(name, tuple(_measure(found, name) for found in evidence.values()))
         for name in names
     )
-    return Table(tuple(evidence), tuple(rows))
+    return Table(tuple(evidence), tuple(rows), "All measures of this attack")
 
 
 def _measure(found: ProofEvidence, name: str) -> Cell:

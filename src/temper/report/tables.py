@@ -29,6 +29,10 @@ class _Entry:
 
 
 OTHER_CLASSES = "other classes"
+_PRICES = "What each workload costs under each variant at the median"
+_CLASSES = "What each workload costs in all result classes"
+_TICKED = "The same with samples hit by a timer tick"
+_INSTRUCTIONS = "Instructions by class, per operation"
 
 
 def summary_table(baseline: str, summaries: Sequence[Summary]) -> Table:
@@ -41,7 +45,8 @@ def summary_table(baseline: str, summaries: Sequence[Summary]) -> Table:
         rows = [
             Row(each.workload, (_before(each), *_after(each))) for each in summaries
         ]
-        return Table((baseline, *variants, OTHER_CLASSES), tuple(rows), 1, words=True)
+        columns = (baseline, *variants, OTHER_CLASSES)
+        return Table(columns, tuple(rows), _PRICES, repeated=1, words=True)
     rows = []
     workload = ""
     for each in summaries:
@@ -51,7 +56,7 @@ def summary_table(baseline: str, summaries: Sequence[Summary]) -> Table:
             rows.append(Row(workload, cells, heading=True))
         rows.append(Row(each.variant, (_EMPTY, *_after(each))))
     columns = (baseline, f"more than {baseline}", OTHER_CLASSES)
-    return Table(columns, tuple(rows), 1, words=True)
+    return Table(columns, tuple(rows), _PRICES, repeated=1, words=True)
 
 
 def _before(summary: Summary) -> Cell:
@@ -59,7 +64,7 @@ def _before(summary: Summary) -> Cell:
 
 
 def _after(summary: Summary) -> tuple[Cell, Cell]:
-    return _price_cell(summary.median), Cell((summary.remark,))
+    return price_cell(summary.median), Cell((summary.remark,))
 
 
 def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
@@ -72,9 +77,9 @@ def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
     if without_ticks:
         rows = [row for row in report.rows if row.without_ticks]
         entries = [_price_entry(row) for row in _without_constants(rows)]
-        return _grouped(report.baseline, entries)
+        return _grouped(report.baseline, entries, _CLASSES)
     entries = [_price_entry(row) for row in _changed_by_ticks(report)]
-    return _grouped(report.baseline, _with_hits(report, entries))
+    return _grouped(report.baseline, _with_hits(report, entries), _TICKED)
 
 
 _RARE = 0.005
@@ -93,7 +98,7 @@ def class_table(report: PriceReport) -> Table | None:
         for row in report.classes
         if (row.workload, row.instruction_class) in differing
     ]
-    return _grouped(report.baseline, entries)
+    return _grouped(report.baseline, entries, _INSTRUCTIONS)
 
 
 def switch_table(report: PriceReport) -> Table | None:
@@ -103,7 +108,8 @@ def switch_table(report: PriceReport) -> Table | None:
     rows = report.switches.rows
     before = {r.workload: Cell((absolute(r.baseline_per_operation),)) for r in rows}
     cells = {(r.workload, r.variant): Cell((signed(r.delta),)) for r in rows}
-    return _by_workload(cells, report.baseline, before)
+    caption = f"{report.switches.title.capitalize()} per operation"
+    return _by_workload(cells, caption, report.baseline, before)
 
 
 def model_table(report: PriceReport) -> Table | None:
@@ -114,12 +120,14 @@ def model_table(report: PriceReport) -> Table | None:
         {
             (r.workload, r.variant): Cell((span([signed(end) for end in r.cycles]),))
             for r in report.switches.rows
-        }
+        },
+        f"Cycles for the {report.switches.title} per operation, by a model",
     )
 
 
 def _by_workload(
     cells: Mapping[tuple[str, str], Cell],
+    caption: str,
     baseline: str = "",
     before: Mapping[str, Cell] | None = None,
 ) -> Table:
@@ -139,6 +147,7 @@ def _by_workload(
             )
             for workload in workloads
         ),
+        caption=caption,
         repeated=len(first),
     )
 
@@ -149,11 +158,12 @@ def _price_entry(row: PriceRow) -> _Entry:
         label=row.result_class,
         variant=row.variant,
         baseline=absolute(row.baseline_value),
-        cell=_price_cell(row),
+        cell=price_cell(row),
     )
 
 
-def _price_cell(row: PriceRow) -> Cell:
+def price_cell(row: PriceRow) -> Cell:
+    """Return a price: the difference, its share of the baseline, its mark."""
     price = (signed(row.delta), percent(row.delta_percent))
     if row.result_class in LUCKY:
         return Cell((*price, ""))
@@ -228,7 +238,7 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
     return [row for row in ticked if (row.workload, row.result_class) in changed]
 
 
-def _grouped(baseline: str, entries: Sequence[_Entry]) -> Table | None:
+def _grouped(baseline: str, entries: Sequence[_Entry], caption: str) -> Table | None:
     """Return a table with one group of rows per workload; None without entries."""
     if not entries:
         return None
@@ -243,7 +253,7 @@ def _grouped(baseline: str, entries: Sequence[_Entry]) -> Table | None:
             rows.append(Row(workload))
         found = (cells.get((workload, label, name), _EMPTY) for name in variants)
         rows.append(Row(label, (Cell((before,)), *found)))
-    return Table((baseline, *variants), tuple(rows), repeated=1)
+    return Table((baseline, *variants), tuple(rows), caption, repeated=1)
 
 
 _EMPTY = Cell(())

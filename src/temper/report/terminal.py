@@ -43,7 +43,8 @@ def print_documents(
         writer.gap()
         writer.blocks(text_blocks(document, full=full))
         for paragraph in document.conclusion:
-            writer.text(paragraph.text, f"bold {_STYLES[paragraph.tone]}".strip())
+            weight = "" if paragraph.tone is Tone.NOTE else "bold "
+            writer.text(paragraph.text, f"{weight}{_STYLES[paragraph.tone]}".strip())
         writer.gap()
 
 

@@ -10,7 +10,6 @@ from temper.report.document import (
     Framed,
     PageOnly,
     Paragraph,
-    Plot,
     Plots,
     Section,
 )
@@ -23,6 +22,8 @@ def text_blocks(document: Document, *, full: bool) -> Sequence[Block]:
     """
     left_out: dict[str, None] = {}
     blocks = list(_shown(document.blocks, full, left_out))
+    if document.made:
+        blocks.append(Paragraph(document.made))
     if left_out:
         names = "; ".join(left_out)
         blocks += [Paragraph(f"Left out: {names}. To see it:"), Command(document.full)]
@@ -35,7 +36,7 @@ def _shown(
     """Yield what text shows; add to ``left_out`` what it leaves out."""
     for block in blocks:
         match block:
-            case Plot() | Plots() | PageOnly():
+            case Plots() | PageOnly():
                 continue
             case Section():
                 yield from _section(block.heading, block.blocks, full, left_out)

@@ -16,6 +16,7 @@ from temper.report.document import (
     Table,
     Tone,
 )
+from temper.report.provenance import downloads, made
 
 
 def trial_document(report: TrialReport) -> Document:
@@ -32,8 +33,9 @@ def trial_document(report: TrialReport) -> Document:
             *_counters(report),
             *_configuration(report),
         ],
-        source=f"{report.kind} run {report.run}",
+        made=made(report),
         full=f"temper report {report.run} --full",
+        downloads=downloads(report),
     )
 
 
@@ -48,7 +50,8 @@ def _verdict(report: TrialReport) -> Paragraph:
 
 
 def _results(report: TrialReport) -> Table:
-    return Table(("result", "seconds here"), tuple(map(_result, report.boots)))
+    rows = tuple(map(_result, report.boots))
+    return Table(("result", "seconds here"), rows, "How each boot ended")
 
 
 def _result(boot: TrialBoot) -> Row:
@@ -79,10 +82,13 @@ def _counters(report: TrialReport) -> Iterable[Block]:
     }
     if len(boots) <= len(names):
         rows = (Row(n, tuple(cells[boot, n] for boot in boots)) for n in names)
-        yield Section("Counters", [Table(boots, tuple(rows))])
+        yield Section("Counters", [Table(boots, tuple(rows), _COUNTED)])
     else:
         rows = (Row(b, tuple(cells[b, name] for name in names)) for b in boots)
-        yield Section("Counters", [Table(names, tuple(rows))])
+        yield Section("Counters", [Table(names, tuple(rows), _COUNTED)])
+
+
+_COUNTED = "What each boot counted"
 
 
 def _counted(boot: TrialBoot, name: str) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from temper.analysis.models import (
-    Distribution,
     PriceReport,
     PriceRow,
     ProofReport,
@@ -269,12 +268,3 @@ def judges_lines(report: ProofReport) -> list[str]:
         f"The judges of {report.feature} have changed since this run was planned: the "
         "verdict is theirs as they are now."
     ]
-
-
-def distribution_caption(distributions: Sequence[Distribution]) -> str:
-    """Name a plot's workload, and say how many samples timer ticks hit."""
-    hits = [
-        f"{sum(count for _, count in one.tick_bins):,} ({one.variant})"
-        for one in distributions
-    ]
-    return f"{distributions[0].workload}. Samples hit by timer ticks: {', '.join(hits)}"
