@@ -62,7 +62,10 @@ def machine_facts(**changes: object) -> MachineFacts:
         "clock": "instructions executed (icount)",
         "unit": "instructions",
         "exact": True,
-        "details": {"command": "qemu-system-x86_64 -accel tcg"},
+        "details": {
+            "command": "qemu-system-x86_64 -accel tcg",
+            "host": "lab (a CPU, x86_64, Linux 6.1.0)",
+        },
     }
     return MachineFacts(**{**given, **changes})
 

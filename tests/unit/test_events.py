@@ -421,7 +421,9 @@ def test_the_report_has_a_line_for_each_boot(
     print_documents(Console(width=78), [trial_document(bench.report())])
     text = capsys.readouterr().out
     assert "Events of kpkeys, run 1" in text
-    assert max(map(len, text.splitlines())) <= 78
+    # A line of the command may be longer if it is one word.
+    lines = [line for line in text.splitlines() if len(line.split()) > 2]
+    assert max(map(len, lines)) <= 78
     for name in ("sleep-max", "reboot-small"):
         (line,) = [x for x in text.splitlines() if name in x and "clean" in x]
         assert line

@@ -401,3 +401,14 @@ def test_the_configuration_says_what_a_kernel_came_from() -> None:
     ) in text
     # Nothing of that is known of the other, so nothing is said.
     assert text.count("package: ") == text.count("image hash: ") == 1
+
+
+def test_a_report_says_when_where_and_by_what_it_was_measured() -> None:
+    run = price_run()
+    report = price_report(run)
+    assert report.started == run.started
+    assert report.temper_version == "0.1.0"
+    assert report.hosts == ["lab (a CPU, x86_64, Linux 6.1.0)"]
+    run.boots[2] = changed(run.boots[2], details={"host": "attic"})
+    run.boots[3] = changed(run.boots[3], details={})
+    assert price_report(run).hosts == [*report.hosts, "attic"]

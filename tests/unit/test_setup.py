@@ -144,11 +144,11 @@ def test_what_apt_get_does_not_bring_is_named_at_once(host: Host) -> None:
 
 
 def test_the_tools_of_other_work_are_installed_for_that_alone(host: Host) -> None:
-    host.loses("chromium")
+    host.loses("dieharder")
     assert host.sets_up("check").returncode == 0
     assert host.notes == ["uv sync --locked"]
-    host.sets_up("picture")
-    assert "chromium" in host.notes[2].split()
+    host.sets_up("battery")
+    assert "dieharder" in host.notes[2].split()
 
 
 def test_a_list_names_packages_and_installs_none(host: Host) -> None:

@@ -17,6 +17,7 @@ from temper.arch import arch_named
 from temper.errors import BootError, InfraError
 from temper.kernel import Cache
 from temper.machine import BootRequest, BootResult, Limits, StoppedError, Watcher
+from temper.machine.host import host_title
 from temper.machine.plugin import api_level
 from temper.machine.qemu import qemu_version
 from temper.machine.tcg import Tcg
@@ -180,6 +181,7 @@ def test_facts_say_how_it_is_run(host: Host) -> None:
         "API level 1",
         None,
     )
+    assert exact.details["host"] == free.details["host"] == host_title()
     assert "-icount shift=0,sleep=off" in exact.details["command"]
     assert "-icount" not in free.details["command"]
     assert "-accel tcg,thread=single" in free.details["command"]

@@ -4,6 +4,7 @@ The schemas are versioned (``schema_version``) and documented in docs/json.md.
 Adding a field keeps the version; changing or removing a field raises it.
 """
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -176,6 +177,11 @@ class PriceReport(_Report):
     """variant -> why it has no price, and so no rows, ticks or classes."""
     distributions: list[Distribution]
     variants: dict[str, VariantInfo]
+    started: datetime
+    hosts: list[str]
+    """The hosts that the boots ran on; empty if they were not recorded."""
+    temper_version: str
+    """The version that planned the run."""
     command: str
 
 
@@ -233,6 +239,11 @@ class ProofReport(_Report):
     """The feature's proofs for this architecture that the user did not ask for."""
     judges_changed: bool = False
     """True: the judges' code is not the code that the run was planned with."""
+    started: datetime
+    hosts: list[str]
+    """The hosts that the boots ran on; empty if they were not recorded."""
+    temper_version: str
+    """The version that planned the run."""
     command: str
 
     @property

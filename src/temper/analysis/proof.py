@@ -9,7 +9,7 @@ from temper.analysis.boots import results_by_variant
 from temper.analysis.console import boot_complaints, told
 from temper.analysis.models import InForceSummary, ProofEvidence, ProofReport
 from temper.analysis.refusals import in_force_summaries
-from temper.analysis.variants import variant_infos
+from temper.analysis.variants import hosts, variant_infos
 from temper.digest import code_digest
 from temper.errors import InputError, StoreError
 from temper.extension import judge_named, judges_of
@@ -70,6 +70,9 @@ def proof_report(run: StoredRun) -> ProofReport:
         proofs={name: proof.title for name, proof in plan.proofs.items()},
         judges_changed=plan.judges
         not in ("", code_digest(judges_of(FEATURES / plan.feature))),
+        started=run.started,
+        hosts=hosts(run),
+        temper_version=plan.temper_version,
         command=plan.command,
     )
 

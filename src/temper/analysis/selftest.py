@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from temper.analysis.boots import BootResults, boot_results
 from temper.analysis.exactness import difference
+from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import HostLoad
 
@@ -56,6 +57,8 @@ class ExactnessReport(_Report):
     """False: a control, whose QEMUs ran their threads side by side."""
     load: HostLoad
     started: datetime
+    hosts: list[str]
+    """The hosts that the boots ran on; empty if they were not recorded."""
     exact: bool
     """True: every planned boot ran, and all counted the same."""
     planned: int
@@ -104,6 +107,7 @@ def exactness_report(run: StoredRun) -> ExactnessReport:
         in_turn=plan.work.in_turn,
         load=plan.load,
         started=run.started,
+        hosts=hosts(run),
         exact=len(pairs) == planned and not outliers,
         planned=planned,
         pairs=len(pairs),

@@ -1,4 +1,4 @@
-"""How the variants of a run were run."""
+"""How the variants of a run were run, and on which hosts."""
 
 from temper.analysis.models import VariantInfo
 from temper.record.boot import CPU_LACKS, StoredRun
@@ -27,3 +27,9 @@ def variant_infos(run: StoredRun) -> dict[str, VariantInfo]:
             boots=sum(fact.status == "ok" for fact in facts),
         )
     return infos
+
+
+def hosts(run: StoredRun) -> list[str]:
+    """Name the hosts that the boots of a run ran on; empty if none was recorded."""
+    named = (boot.facts.machine.details.get("host", "") for boot in run.boots)
+    return list(dict.fromkeys(host for host in named if host))

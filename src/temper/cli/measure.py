@@ -23,6 +23,7 @@ from temper.cli.options import (
     Calls,
     CpuModel,
     FeatureName,
+    Full,
     JsonPath,
     OnlyPlan,
     Resume,
@@ -72,6 +73,7 @@ def prove(
     ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Attack every variant, to prove that the feature stops the attacks.
@@ -94,7 +96,7 @@ def prove(
     if json:
         write(json, to_json(report))
     if json != "-":
-        show_documents(proof_document(report))
+        show_documents(proof_document(report), full=full)
     if not (report.proven and report.as_expected):
         raise typer.Exit(1)
 
@@ -117,6 +119,7 @@ def price(
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Measure what the feature costs, to the instruction.
@@ -128,7 +131,7 @@ def price(
     plan = lab.planner.price(described, calls, listed(variants))
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json)
+    _show_price(price_report(lab.run(plan, resume)), json, full)
 
 
 @app.command()
@@ -151,6 +154,7 @@ def compare(
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Compare the cost of any two kernels, e.g. before and after a patch.
@@ -163,13 +167,13 @@ def compare(
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json)
+    _show_price(price_report(lab.run(plan, resume)), json, full)
 
 
-def _show_price(report: PriceReport, json: str | None) -> None:
+def _show_price(report: PriceReport, json: str | None, full: bool) -> None:
     if json:
         write(json, to_json(report))
     if json != "-":
-        show_documents(price_document(report))
+        show_documents(price_document(report), full=full)
     if report.refused or not report.exact:
         raise typer.Exit(1)

@@ -91,6 +91,11 @@ OnlyPlan = Annotated[
     ),
 ]
 
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Show all of the report, not only what fits a page."),
+]
+
 DEFAULT_CALLS = 1_000_000
 
 

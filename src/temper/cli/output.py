@@ -67,6 +67,6 @@ def write_data(file: str, data: object) -> None:
     write(file, json.dumps(data, indent=2) + "\n")
 
 
-def show_documents(*documents: Document) -> None:
-    """Print reports."""
-    print_documents(console(), documents)
+def show_documents(*documents: Document, full: bool = False) -> None:
+    """Print reports, with all details if ``full``."""
+    print_documents(console(), documents, full=full)

@@ -9,7 +9,7 @@ from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
 from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
-from temper.cli.options import LARGEST_RUN, JsonPath
+from temper.cli.options import LARGEST_RUN, Full, JsonPath
 from temper.cli.output import (
     check_output,
     console,
@@ -57,6 +57,7 @@ def report(
             help="Write Markdown for mail.", metavar="FILE", callback=check_output
         ),
     ] = None,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown or JSON."""
@@ -66,11 +67,11 @@ def report(
         write(json, to_json(found[-1]))
     documents = [_document(each) for each in found]
     if md:
-        write(md, to_markdown(documents))
+        write(md, to_markdown(documents, full=full))
     if html:
         write(html, to_html(documents))
     if not (json or md or html):
-        show_documents(*documents)
+        show_documents(*documents, full=full)
 
 
 def _reports(store: Store, number: int | None) -> list[Report]:

@@ -18,6 +18,7 @@ from temper.machine.base import (
     Needs,
 )
 from temper.machine.capacity import host_capacity
+from temper.machine.host import host_title
 from temper.machine.plugin import api_level, build_plugin
 from temper.machine.qemu import (
     Guest,
@@ -100,7 +101,10 @@ class Tcg:
 
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError without QEMU."""
-        details = {"command": shlex.join(self._command(request, Path()))}
+        details = {
+            "command": shlex.join(self._command(request, Path())),
+            "host": host_title(),
+        }
         if request.exact:
             details["plugin"] = f"API level {api_level(self._arch.qemu)}"
         if request.cpu and (lacks := probe_cpu(self._arch, request.cpu).lacks):

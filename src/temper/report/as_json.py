@@ -17,9 +17,12 @@ SCHEMAS: dict[str, type[Report]] = {
 """Name of a schema file in docs/schema/ -> the report it describes."""
 
 
-def to_json(report: Report) -> str:
-    """Return a report as indented JSON, with keys in the model's order."""
-    return report.model_dump_json(by_alias=True, indent=2) + "\n"
+def to_json(report: Report, indent: int | None = 2) -> str:
+    """Return a report as JSON, with keys in the model's order.
+
+    ``indent``: spaces a level; None: all in one line.
+    """
+    return report.model_dump_json(by_alias=True, indent=indent) + "\n"
 
 
 def schema(name: str) -> str:

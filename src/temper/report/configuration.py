@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from temper.analysis.models import PriceReport, ProofReport, VariantInfo
-from temper.report.document import Block, Bullets, Command, FinePrint, Section
+from temper.report.document import Block, Bullets, Command, Detail, Section
 
 _LABELS = {
-    "cmdline": "command line",
     "kernel_release": "Linux",
     "package": "package",
     "image": "image",
     "image_hash": "image hash",
+    "cmdline": "command line",
     "kernel_key": "kernel key",
     "config_hash": "config hash",
     "compiler": "compiler",
@@ -22,8 +22,9 @@ _LABELS = {
 
 
 def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
-    """Say how each variant was run, and how to run it again."""
-    yield Section("Variants", [Bullets(_variant_lines(report.variants))])
+    """Say what the variants are, how they were run, and how to run them again."""
+    titles = [f"{name}: {info.title}" for name, info in report.variants.items()]
+    yield Section("Variants", [Bullets(titles)])
     shared = shared_settings(report.variants)
     settings = [f"{label}: {text}" for label, text in shared.items()]
     own = [
@@ -31,15 +32,8 @@ def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
         for variant, found in _own_settings(report.variants).items()
         if found
     ]
-    reproduce = Section("To reproduce", [Command(report.command)])
-    yield FinePrint([Section("Configuration", [Bullets([*settings, *own])]), reproduce])
-
-
-def _variant_lines(variants: Mapping[str, VariantInfo]) -> list[str]:
-    return [
-        f"{name}: {info.title} (Linux {info.kernel_release}: {info.cmdline})"
-        for name, info in variants.items()
-    ]
+    yield Detail("Configuration and command lines", [Bullets([*settings, *own])])
+    yield Section("To reproduce", [Command(report.command)])
 
 
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:

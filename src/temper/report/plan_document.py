@@ -19,7 +19,6 @@ def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
             Section("Kernels", [Bullets(list(_kernels(estimate)))]),
             Section("Boots", list(_boots(plan, estimate))),
         ],
-        source="a plan",
     )
 
 

@@ -8,11 +8,11 @@ from temper.report.document import (
     Bullets,
     Command,
     Document,
-    FinePrint,
     Paragraph,
     Section,
     Tone,
 )
+from temper.report.provenance import downloads, made
 
 _SHOWN = 10
 
@@ -24,8 +24,9 @@ def exactness_document(report: ExactnessReport) -> Document:
         feature=report.feature,
         title=f"{report.planned:,} pairs of boots on a busy host{_control(report)}",
         conclusion=[_verdict(report)],
-        blocks=[*_differences(report), _conditions(report), _fine_print(report)],
-        source=f"selftest run {report.run}",
+        blocks=[*_differences(report), _conditions(report), _reproduce(report)],
+        made=made(report),
+        downloads=downloads(report),
     )
 
 
@@ -84,5 +85,5 @@ def _conditions(report: ExactnessReport) -> Section:
     return Section("What was booted, and beside what", [Bullets(lines)])
 
 
-def _fine_print(report: ExactnessReport) -> FinePrint:
-    return FinePrint([Paragraph("To reproduce:"), Command(report.command)])
+def _reproduce(report: ExactnessReport) -> Section:
+    return Section("To reproduce", [Command(report.command)])

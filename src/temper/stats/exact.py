@@ -16,6 +16,8 @@ from temper.stats.comparison import Bins, Difference, Mark, Sample
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 RESULT_CLASSES = ("mean", *QUANTILES, "max")
+LUCKY = ("max",)
+"""Result classes of a single sample: where a tick or an interrupt fell decides them."""
 
 
 _Key = TypeVar("_Key", int, str)
@@ -76,14 +78,14 @@ class Exact:
         before, after = self.summary(baseline), self.summary(sample)
         return {
             name: Difference(
-                after[name], before[name], self._mark(after[name] - before[name])
+                after[name], before[name], self._mark(name, after[name] - before[name])
             )
             for name in before
             if name in after
         }
 
-    def _mark(self, delta: Fraction) -> Mark:
-        if not self.repeated:
+    def _mark(self, name: str, delta: Fraction) -> Mark:
+        if not self.repeated or (delta and name in LUCKY):
             return Mark.UNKNOWN
         if delta == 0:
             return Mark.EQUAL

@@ -1,0 +1,118 @@
+"""The price of a workload in one line: the median, and what differs from it.
+
+The largest sample (``max``) decides nothing here: a tick's luck decides it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from temper.analysis.models import PriceReport, PriceRow
+from temper.report.numbers import signed
+from temper.report.words import operation
+from temper.stats.exact import LUCKY, QUANTILES
+
+MEDIAN = "p50"
+_LEADING = 5
+_ALIKE = 0.01
+"""Two prices are about the same if they differ by no more than this share of what the
+operation costs on the baseline."""
+
+_TAIL = list(QUANTILES)[-1]
+SAME, ABOUT = f"the same to {_TAIL}", f"about the same to {_TAIL}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The price of one workload under one variant, without ticks."""
+
+    workload: str
+    variant: str
+    rows: Mapping[str, PriceRow]
+    """Result class -> its row."""
+
+    @property
+    def median(self) -> PriceRow:
+        """The row that stands for the others."""
+        return self.rows[MEDIAN]
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all result classes have the same price."""
+        return len({row.delta for row in self.rows.values()}) == 1
+
+    @property
+    def highest(self) -> float:
+        """The highest price of a class in percent; infinite where the baseline is 0."""
+        return max(map(_share, self._told))
+
+    @property
+    def remark(self) -> str:
+        """Say how the other classes compare with the median."""
+        if self.is_uniform:
+            return f"every {operation(self.workload)}"
+        if apart := self.apart:
+            names: dict[str, list[str]] = {}
+            for row in apart:
+                names.setdefault(signed(row.delta), []).append(row.result_class)
+            return "; ".join(f"{', '.join(of)} {price}" for price, of in names.items())
+        same = all(row.delta == self.median.delta for row in self._told)
+        return SAME if same else ABOUT
+
+    @property
+    def apart(self) -> list[PriceRow]:
+        """The classes whose price is not about that of the median."""
+        near = _ALIKE * self.median.baseline_value
+        return [r for r in self._told if abs(r.delta - self.median.delta) > near]
+
+    @property
+    def _told(self) -> list[PriceRow]:
+        return [row for name, row in self.rows.items() if name not in LUCKY]
+
+
+def _share(row: PriceRow) -> float:
+    if row.delta_percent is not None:
+        return row.delta_percent
+    return float("inf") if row.delta > 0 else 0.0
+
+
+def summaries(report: PriceReport) -> list[Summary]:
+    """Return the price of each workload under each variant, the most expensive first.
+
+    Workloads are in the order of their highest price, and variants in that of theirs.
+    """
+    rows: dict[tuple[str, str], dict[str, PriceRow]] = {}
+    for row in report.rows:
+        if row.without_ticks:
+            found = rows.setdefault((row.workload, row.variant), {})
+            found[row.result_class] = row
+    each = [Summary(*names, found) for names, found in rows.items()]
+    workloads = _highest((one.workload, one.highest) for one in each)
+    variants = _highest((one.variant, one.highest) for one in each)
+    places = {workload: place for place, workload in enumerate(workloads)}
+
+    def order(one: Summary) -> tuple[float, int, float]:
+        workload, variant = one.workload, one.variant
+        return -workloads[workload], places[workload], -variants[variant]
+
+    return sorted(each, key=order)
+
+
+def _highest(prices: Iterable[tuple[str, float]]) -> dict[str, float]:
+    highest: dict[str, float] = {}
+    for name, price in prices:
+        highest[name] = max(price, highest.get(name, price))
+    return highest
+
+
+def leading(found: Sequence[Summary]) -> tuple[list[Summary], list[Summary]]:
+    """Split summaries into those of the most expensive workloads, and the others.
+
+    A single other workload joins them: its lines say no more than a remark on it.
+    """
+    workloads = list(dict.fromkeys(each.workload for each in found))
+    most = _LEADING if len(workloads) > _LEADING + 1 else len(workloads)
+    first = workloads[:most]
+    return (
+        [each for each in found if each.workload in first],
+        [each for each in found if each.workload not in first],
+    )
