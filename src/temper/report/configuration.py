@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from temper.analysis.models import PriceReport, ProofReport, VariantInfo
+from temper.invocation import as_typed
 from temper.report.document import Block, Bullets, Command, FinePrint, Section
 
 _LABELS = {
@@ -27,7 +28,7 @@ def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
         for variant, found in _own_settings(report.variants).items()
         if found
     ]
-    reproduce = Section("To reproduce", [Command(report.command)])
+    reproduce = Section("To reproduce", [Command(as_typed(report.command))])
     yield FinePrint([Section("Configuration", [Bullets([*settings, *own])]), reproduce])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.trial import TrialBoot, TrialReport
+from temper.invocation import as_typed
 from temper.report.document import (
     Block,
     Bullets,
@@ -90,7 +91,7 @@ def _counted(boot: TrialBoot, name: str) -> str:
 
 
 def _fine_print(report: TrialReport) -> Iterable[Block]:
-    command = Command(report.command)
+    command = Command(as_typed(report.command))
     lines = [_configuration(boot) for boot in report.boots]
     yield FinePrint([Bullets(lines), Paragraph("To reproduce:"), command])
 
