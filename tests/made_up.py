@@ -45,7 +45,7 @@ def run_plan(
             for repeat in range(repeats)
             for variant in variants
         ),
-        "command": "uv run temper price kstack",
+        "command": "temper price kstack",
         "temper_version": "0.1.0",
     }
     return RunPlan(**{**given, **changes})

@@ -326,7 +326,7 @@ class StoreBehaviours:
         for read in (store.load, store.plan):
             with pytest.raises(StoreError, match="by another version") as caught:
                 read(run)
-            assert caught.value.hint == "measure again: uv run temper price kstack"
+            assert caught.value.hint == "measure again: temper price kstack"
 
     def test_is_the_same_when_opened_again(
         self, store: Store, url: str, data: Path

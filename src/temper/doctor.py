@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch
 from temper.catalog import feature_named, feature_names
+from temper.invocation import as_typed
 from temper.kernel.builder import BUILD_TOOLS
 from temper.kernel.compiler import cross_prefix
 from temper.kernel.source import DEBIAN_SOURCES
@@ -253,7 +254,8 @@ def _disk(name: str, folder: Path, needed: float) -> Finding:
     free = shutil.disk_usage(there).free / GIB
     found = f"{free:.1f} GiB free at {folder}"
     if free < needed:
-        cure = f"free {needed:.1f} GiB there; 'temper cache prune' may help"
+        prune = as_typed("temper cache prune")
+        cure = f"free {needed:.1f} GiB there; '{prune}' may help"
         return _lacking(name, found, cure)
     return _ok(name, found)
 

@@ -241,11 +241,11 @@ def test_an_unknown_event_is_refused(bench: Bench) -> None:
 
 
 def test_what_an_event_needs_is_looked_for_first(bench: Bench) -> None:
-    needs = TOML.replace('"sleep" }', '"sleep", needs = ["/no/firmware"] }')
+    needs = TOML.replace('"sleep" }', '"sleep", needs = { "/no/firmware" = "firm" } }')
     bench.write(needs)
     with pytest.raises(InfraError, match="sleep needs /no/firmware") as caught:
         bench.plan()
-    assert caught.value.hint == "scripts/setup events"
+    assert caught.value.hint == "apt-get install firm"
     assert bench.plan("reboot")
 
 

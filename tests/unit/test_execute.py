@@ -19,7 +19,7 @@ from temper.run.execute import execute
 from temper.run.prepare import Prepared
 from temper.store import Store
 
-WAY_ON = "finished boots are kept; resume with: uv run temper price kstack --resume 1"
+WAY_ON = "finished boots are kept; resume with: temper price kstack --resume 1"
 
 
 class Bench:
@@ -187,16 +187,16 @@ CHANGED = "kernel, programs, scripts or feature.toml have changed since"
     ("changes", "why"),
     [
         (
-            {"feature": "scs-switch", "command": "uv run temper price scs-switch"},
-            "it was: uv run temper price kstack",
+            {"feature": "scs-switch", "command": "temper price scs-switch"},
+            "it was: temper price kstack",
         ),
         (
-            {"kind": Kind.PROVE, "command": "uv run temper prove kstack"},
-            "it was: uv run temper price kstack",
+            {"kind": Kind.PROVE, "command": "temper prove kstack"},
+            "it was: temper price kstack",
         ),
         (
-            {"command": "uv run temper price kstack --calls 5"},
-            "its options were: uv run temper price kstack",
+            {"command": "temper price kstack --calls 5"},
+            "its options were: temper price kstack",
         ),
         (
             {

@@ -100,7 +100,7 @@ def test_a_price_boots_each_variant_twice_in_turns(bench: Bench) -> None:
     assert plan.slots == slots(("off", 0), ("stock", 0), ("off", 1), ("stock", 1))
     assert [each.in_force for each in plan.variants.values()] == [False, True]
     assert plan.calls == 1000
-    assert command(plan) == "uv run temper price kstack --calls 1000 --arch x86_64"
+    assert command(plan) == "temper price kstack --calls 1000 --arch x86_64"
 
 
 def test_a_price_checks_around_every_workload(bench: Bench) -> None:
@@ -139,7 +139,7 @@ def test_a_proof_boots_each_variant_once(bench: Bench) -> None:
     plan = bench.planner.prove(bench.feature)
     assert (plan.kind, plan.control) == (Kind.PROVE, "off")
     assert plan.slots == slots(("off", 0), ("stock", 0))
-    assert command(plan) == "uv run temper prove kstack --arch x86_64"
+    assert command(plan) == "temper prove kstack --arch x86_64"
     assert plan.work.job == (
         "module kstack_probe",
         "run in_force",
@@ -212,8 +212,7 @@ def test_the_baseline_is_priced_with_what_is_named(bench: Bench) -> None:
         assert list(plan.variants) == ["off", "stock", "temper"]
         assert plan.slots[:3] == slots(("off", 0), ("stock", 0), ("temper", 0))
         assert command(plan) == (
-            "uv run temper price kstack --variants off,stock,temper --calls 1000 "
-            "--arch x86_64"
+            "temper price kstack --variants off,stock,temper --calls 1000 --arch x86_64"
         )
 
 
@@ -247,7 +246,7 @@ def test_the_control_is_attacked_with_what_is_named(bench: Bench) -> None:
     assert plan.slots == slots(("off", 0), ("stock", 0), ("constant", 0))
     assert list(plan.proofs) == ["storm", "early"]
     assert command(plan) == (
-        "uv run temper prove kstack --variants off,stock,constant "
+        "temper prove kstack --variants off,stock,constant "
         "--proofs storm,early --arch x86_64"
     )
     assert [line for line in plan.work.job if "in_force" not in line] == [
@@ -366,8 +365,7 @@ def test_the_command_names_the_source(bench: Bench, tmp_path: Path) -> None:
     bench.planner = replace(bench.planner, source=tmp_path / "my linux")
     bench.source.rename(tmp_path / "my linux")
     assert bench.price().command == (
-        "uv run temper price kstack --calls 1000 --arch x86_64 "
-        f"--source '{tmp_path}/my linux'"
+        f"temper price kstack --calls 1000 --arch x86_64 --source '{tmp_path}/my linux'"
     )
 
 

@@ -1,6 +1,6 @@
 """Terminal and Markdown, against golden files.
 
-``TEMPER_REGENERATE=1 uv run pytest tests/unit`` writes them anew; look at the
+``TEMPER_REGENERATE=1 .venv/bin/pytest tests/unit`` writes them anew; look at the
 difference before you commit it.
 """
 

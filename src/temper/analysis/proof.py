@@ -13,6 +13,7 @@ from temper.analysis.variants import hosts, variant_infos
 from temper.digest import code_digest
 from temper.errors import InputError, StoreError
 from temper.extension import judge_named, judges_of
+from temper.invocation import as_typed
 from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.console import last_of_programs
@@ -119,7 +120,7 @@ def _judge(run: StoredRun, name: str) -> Judge:
         raise StoreError(
             f"run {run.id} cannot be judged: proof '{name}': {error.message}",
             "check out a version that has the judge, or attack again: "
-            + run.plan.command,
+            + as_typed(run.plan.command),
         ) from error
 
 

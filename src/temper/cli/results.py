@@ -18,6 +18,7 @@ from temper.cli.output import (
     write_data,
 )
 from temper.errors import InputError
+from temper.invocation import as_typed
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import Report, to_json
@@ -80,7 +81,9 @@ def _reports(store: Store, number: int | None) -> list[Report]:
         return [_report(store.load(number))]
     newest = store.latest(_BY_DEFAULT)
     if newest is None:
-        raise InputError("there is no finished run yet", "temper price kstack")
+        raise InputError(
+            "there is no finished run yet", as_typed("temper price kstack")
+        )
     begun = store.load(newest)
     found = [_report(begun)]
     other = _other_half(store, begun.plan)

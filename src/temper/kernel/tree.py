@@ -14,6 +14,7 @@ from pathlib import Path
 
 from temper.catalog import Feature
 from temper.errors import InputError, SeriesError
+from temper.invocation import as_typed
 from temper.kernel.cache import Cache
 from temper.kernel.series import is_applied
 from temper.kernel.source import Source, source_tree
@@ -166,7 +167,7 @@ def _commit(folder: Path, patch: Path, progress: Progress) -> bool:
 
 
 def _check_tree(folder: Path) -> None:
-    hint = "'temper kernel tree' makes one"
+    hint = f"'{as_typed('temper kernel tree')}' makes one"
     if not (folder / ".git").exists():
         raise InputError(f"{folder} is not a git tree", hint)
     if _try_git(folder, "merge-base", "--is-ancestor", BASE, "HEAD").status:

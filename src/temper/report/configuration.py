@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from temper.analysis.models import PriceReport, ProofReport, VariantInfo
+from temper.invocation import as_typed
 from temper.report.document import Block, Bullets, Command, Detail, Section
 
 _LABELS = {
@@ -33,7 +34,7 @@ def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
         if found
     ]
     yield Detail("Configuration and command lines", [Bullets([*settings, *own])])
-    yield Section("To reproduce", [Command(report.command)])
+    yield Section("To reproduce", [Command(as_typed(report.command))])
 
 
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from temper.analysis.selftest import ExactnessReport
+from temper.invocation import as_typed
 from temper.report.document import (
     Block,
     Bullets,
@@ -86,4 +87,4 @@ def _conditions(report: ExactnessReport) -> Section:
 
 
 def _reproduce(report: ExactnessReport) -> Section:
-    return Section("To reproduce", [Command(report.command)])
+    return Section("To reproduce", [Command(as_typed(report.command))])

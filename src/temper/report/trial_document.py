@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.trial import TrialBoot, TrialReport
+from temper.invocation import as_typed
 from temper.report.document import (
     Block,
     Bullets,
@@ -99,7 +100,7 @@ def _counted(boot: TrialBoot, name: str) -> str:
 def _configuration(report: TrialReport) -> Iterable[Block]:
     lines = [_setup(boot) for boot in report.boots]
     yield Detail("Configuration and command lines", [Bullets(lines)])
-    yield Section("To reproduce", [Command(report.command)])
+    yield Section("To reproduce", [Command(as_typed(report.command))])
 
 
 def _setup(boot: TrialBoot) -> str:

@@ -1,6 +1,7 @@
 """Carries out a plan, from its first boot or from where it was interrupted."""
 
 from temper.errors import InfraError, InputError, Signalled
+from temper.invocation import as_typed
 from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
@@ -61,16 +62,16 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
 
 
 def _way_on(plan: RunPlan, run: int) -> str:
-    return f"finished boots are kept; resume with: {plan.resuming(run)}"
+    return f"finished boots are kept; resume with: {as_typed(plan.resuming(run))}"
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:
     if begun == now:
         return
     if (begun.kind, begun.feature) != (now.kind, now.feature):
-        what = f"it was: {begun.command}"
+        what = f"it was: {as_typed(begun.command)}"
     elif begun.command != now.command:
-        what = f"its options were: {begun.command}"
+        what = f"its options were: {as_typed(begun.command)}"
     else:
         what = "kernel, programs, scripts or feature.toml have changed since"
     raise InputError(f"run {run} cannot be resumed: {what}", "start a new run")

@@ -11,6 +11,7 @@ from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
 from temper.extension import judges_of
+from temper.invocation import as_typed
 from temper.kernel import (
     Cache,
     KernelSpec,
@@ -148,7 +149,7 @@ class Planner:
         if not feature.proofs:
             raise InputError(
                 f"{feature.name} has no proof: Temper has no attack on it",
-                f"to measure what it costs: temper price {feature.name}",
+                f"to measure what it costs: {as_typed(f'temper price {feature.name}')}",
             )
         here = feature.proofs_on(self.arch.name)
         check_known("variant", variants, feature.all_variants)
@@ -208,7 +209,7 @@ class Planner:
             if workload.module:
                 raise InputError(
                     f"{workload.name} needs a kernel module, which takes the source",
-                    "use it with 'temper price', which has the source",
+                    f"use it with '{as_typed('temper price')}', which has the source",
                 )
         job = (_SETTLE, *(workload.line for workload in sized))
         (path_a, cmdline_a), (path_b, cmdline_b) = kernels.values()
@@ -316,7 +317,7 @@ class Planner:
 
     def command(self, *words: object) -> str:
         """Return the command line that reproduces a run."""
-        all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
+        all_words = ["temper", *words, "--arch", self.arch.name]
         if self.setting:
             all_words += ["--setting", self.setting]
         if self._chosen_cpu:

@@ -119,7 +119,7 @@ def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
     if not is_intact(path, sha256):
         raise StoreError(
             f"the raw file {path} of a boot is damaged or missing",
-            f"to repeat this boot: {run.plan.resuming(run.id)} (if a team shares a "
+            f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team shares a "
             "store, TEMPER_DATA must be a shared folder)",
         )
     head, records, _ = read_raw(path)

@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from temper import paths
 from temper.errors import InputError, StoreError
+from temper.invocation import as_typed
 from temper.progress import Progress, Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import FORMAT, Kind, RunPlan, Slot
@@ -300,7 +301,9 @@ class Store:
         row = conn.execute(query.with_for_update() if lock else query).mappings()
         found = row.one_or_none()
         if found is None:
-            raise InputError(f"there is no run {run}", "'temper runs' lists all runs")
+            raise InputError(
+                f"there is no run {run}", f"'{as_typed('temper runs')}' lists all runs"
+            )
         return run_head(found, self._name)
 
     def _raw(self, head: RunHead, slot: Slot) -> Path:
