@@ -33,9 +33,9 @@ def summary(**changes: object) -> RunSummary:
 
 def listed(*runs: RunSummary) -> list[str]:
     """Return the lines of a list of runs on a terminal of 80 columns."""
-    console = Console(file=StringIO(), width=80)
-    print_runs(console, runs)
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    printed = StringIO()
+    print_runs(Console(file=printed, width=80), runs)
+    return printed.getvalue().splitlines()
 
 
 WIDEST = summary(

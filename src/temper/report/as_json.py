@@ -2,20 +2,25 @@
 
 import json
 
+from temper.analysis.diff_models import DiffReport
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.trial import TrialReport
 
 Report = PriceReport | ProofReport | TrialReport
+"""The report of one run."""
+Data = Report | DiffReport
+"""What ``--json`` writes and a schema describes."""
 
-SCHEMAS: dict[str, type[Report]] = {
+SCHEMAS: dict[str, type[Data]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
     "trial.v1.json": TrialReport,
+    "diff.v1.json": DiffReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Data) -> str:
     """Return a report as indented JSON, with keys in the model's order."""
     return report.model_dump_json(by_alias=True, indent=2) + "\n"
 

@@ -10,7 +10,7 @@ from temper.report.layout import fits
 
 SURPRISE_NOTE = "!: not the expected outcome."
 
-_TONES = {
+OUTCOME_TONES = {
     Outcome.VULNERABLE: Tone.BAD,
     Outcome.BLOCKED: Tone.GOOD,
     Outcome.UNSUPPORTED: Tone.DOUBT,
@@ -75,4 +75,4 @@ def _cell(report: ProofReport, variant: str, proof: str) -> Cell:
     if not _told(report, found):
         return Cell(())
     mark = " !" if found.surprising else ""
-    return Cell((found.outcome + mark,), _TONES[found.outcome])
+    return Cell((found.outcome + mark,), OUTCOME_TONES[found.outcome])
