@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from temper.workloads import all_workloads
 from typer import Context
 from typer.core import TyperCommand
 from typer.main import get_command
@@ -27,6 +26,7 @@ from temper.cli.options import listed
 from temper.events import events_of
 from temper.paths import REPOSITORY
 from temper.stress import stress_of
+from temper.workloads import all_workloads
 
 ELSEWHERE = {
     "apt-get": "takes the reader's mirror; test_compare.py does the same",

@@ -1,4 +1,4 @@
-"""Commands that show stored runs: report, runs."""
+"""The command that shows stored runs: report."""
 
 from typing import Annotated
 
@@ -10,13 +10,7 @@ from temper.analysis.proof import proof_report
 from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
 from temper.cli.options import LARGEST_RUN, Full, JsonPath
-from temper.cli.output import (
-    check_output,
-    console,
-    show_documents,
-    write,
-    write_data,
-)
+from temper.cli.output import check_output, show_documents, write
 from temper.errors import InputError
 from temper.invocation import as_typed
 from temper.record.boot import StoredRun
@@ -24,7 +18,6 @@ from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import Report, to_json
 from temper.report.document import Document
 from temper.report.html import to_html
-from temper.report.listings import print_runs
 from temper.report.markdown import to_markdown
 from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
@@ -128,14 +121,3 @@ def _document(report: Report) -> Document:
             return exactness_document(report)
         case PriceReport():
             return price_document(report)
-
-
-@app.command()
-def runs(json: JsonPath = None) -> None:
-    """List all runs, newest first."""
-    with Store.open(progress=on_stderr()) as store:
-        found = store.runs()
-    if json:
-        write_data(json, [run.model_dump(mode="json") for run in found])
-    if json != "-":
-        print_runs(console(), found)

@@ -2,22 +2,27 @@
 
 import json
 
+from temper.analysis.diff_models import DiffReport
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
 Report = PriceReport | ProofReport | TrialReport | ExactnessReport
+"""The report of one run."""
+Data = Report | DiffReport
+"""What ``--json`` writes and a schema describes."""
 
-SCHEMAS: dict[str, type[Report]] = {
+SCHEMAS: dict[str, type[Data]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
     "trial.v1.json": TrialReport,
     "selftest.v1.json": ExactnessReport,
+    "diff.v1.json": DiffReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 
 
-def to_json(report: Report, indent: int | None = 2) -> str:
+def to_json(report: Data, indent: int | None = 2) -> str:
     """Return a report as JSON, with keys in the model's order.
 
     ``indent``: spaces a level; None: all in one line.

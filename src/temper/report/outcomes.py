@@ -13,7 +13,7 @@ SURPRISE_NOTE = "!: not the expected outcome."
 
 _CAPTION = "How each proof ended on each variant"
 
-_TONES = {
+OUTCOME_TONES = {
     Outcome.VULNERABLE: Tone.BAD,
     Outcome.BLOCKED: Tone.GOOD,
     Outcome.UNSUPPORTED: Tone.DOUBT,
@@ -97,4 +97,4 @@ def _cell(report: ProofReport, variant: str, proof: str) -> Cell:
     if not _told(report, found):
         return Cell(())
     mark = " !" if found.surprising else ""
-    return Cell((found.outcome + mark,), _TONES[found.outcome], see=proof)
+    return Cell((found.outcome + mark,), OUTCOME_TONES[found.outcome], see=proof)

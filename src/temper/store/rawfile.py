@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from temper.digest import digest
 from temper.errors import StoreError
+from temper.invocation import as_typed
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.plan import FORMAT, RunPlan, Slot
 
@@ -119,8 +120,8 @@ def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
     if not is_intact(path, sha256):
         raise StoreError(
             f"the raw file {path} of a boot is damaged or missing",
-            f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team shares a "
-            "store, TEMPER_DATA must be a shared folder)",
+            f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team "
+            "shares a store, TEMPER_DATA must be a shared folder)",
         )
     head, records, _ = read_raw(path)
     console = _console_path(path).read_bytes().decode(errors="replace")
