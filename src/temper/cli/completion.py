@@ -7,7 +7,7 @@ import typer
 from temper import catalog
 from temper.arch import ARCHES
 from temper.catalog import feature_named
-from temper.run.workloads import all_workloads
+from temper.run.workloads import comparable_workloads
 
 
 def complete_feature(begun: str) -> list[str]:
@@ -45,9 +45,11 @@ def complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:
     return complete
 
 
-def complete_workload(begun: str) -> list[str]:
-    """Return the workloads whose names start with ``begun``."""
-    return [name for name in all_workloads() if name.startswith(begun)]
+def complete_workload(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the workloads of a comparison that were not named yet."""
+    named = {*(context.params.get("workload") or ()), *context.args}
+    left = (name for name in comparable_workloads() if name not in named)
+    return [name for name in left if name.startswith(incomplete)]
 
 
 complete_variants = complete_part("variants")
