@@ -9,11 +9,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from temper.errors import InfraError, TemperError, UnreadError
+from temper.invocation import as_typed
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_LOST_HINT = "finished runs are stored: 'temper report' shows them again"
+_LOST_HINT = f"finished runs are stored: '{as_typed('temper report')}' shows them again"
 
 
 @contextmanager

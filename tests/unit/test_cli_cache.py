@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import time
@@ -90,6 +91,8 @@ def test_what_is_in_use_stays_and_is_not_counted(cache: Cache) -> None:
 def test_on_a_terminal_it_asks(
     cache: Cache, answer: str, status: int, said: str, left: set[str]
 ) -> None:
+    # As if the process that made the entries had ended.
+    shutil.rmtree(cache.root / "users")
     ours, theirs = pty.openpty()
     os.write(ours, f"{answer}\n".encode())
     program = "from temper.cli import main; main()"

@@ -22,6 +22,7 @@ def summary(**changes: object) -> RunSummary:
         "machine": "tcg",
         "arch": "x86_64",
         "setting": "",
+        "cpu": "",
         "started": NOON,
         "finished": NOON,
         "boots_done": 12,

@@ -386,6 +386,10 @@ def test_named_workloads_are_all_that_is_compared(bench: Bench) -> None:
     assert " --workload generator/lfsr --calls 1000 " in named.command
     assert runs(named) == ["run generator lfsr 100 10"]
     assert packed(named) == ["init", "generator"]
+    twice = ("syscall/getpid", "ctx/pipe", "syscall/getpid")
+    several = bench.planner.compare(kernels, twice, 1000)
+    assert runs(several) == ["run syscall getpid 1000 100", "run ctx pipe 100 10"]
+    assert several.command.count("--workload") == 2
     unnamed = bench.planner.compare(kernels, (), 1000)
     assert "--workload" not in unnamed.command
     assert "run syscall getpid 1000 100" in runs(unnamed)
@@ -631,6 +635,22 @@ def test_a_folder_of_a_build_is_compared(bench: Bench) -> None:
     assert plan.kernel.image == str(image)
     assert plan.kernel.config == str(build / ".config")
     assert plan.kernel.key == f"file:{digest(BZIMAGE)}"
+
+
+def test_files_of_the_same_name_are_told_apart(bench: Bench) -> None:
+    paths = [bench.root / name / "bzImage" for name in ("before", "after")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(BZIMAGE)
+    same = {"A": (paths[0], "x=0"), "B": (paths[0], "")}
+    other = {"A": (paths[0], ""), "B": (paths[1], "")}
+
+    def titles(kernels: dict[str, tuple[Path, str]]) -> list[str]:
+        plan = bench.planner.compare(kernels, ("syscall/getpid",), 1000)
+        return [variant.title for variant in plan.variants.values()]
+
+    assert titles(same) == ["bzImage", "bzImage"]
+    assert titles(other) == [str(path) for path in paths]
 
 
 def test_a_package_is_compared_without_being_unpacked(

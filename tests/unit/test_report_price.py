@@ -394,7 +394,7 @@ def test_the_configuration_says_what_a_kernel_came_from() -> None:
     report = price_report(price_run().model_copy(update={"boots": found}))
     assert report.variants["stock"].package == facts["package"]
     assert report.variants["off"].package == ""
-    text = " ".join(to_markdown([price_document(report)]).split())
+    text = " ".join(to_markdown([price_document(report)], full=True).split())
     assert (
         "package: linux-image-6.12.9-amd64 6.12.9-1; image: "
         "boot/vmlinuz-6.12.9-amd64; image hash: 4f1c"

@@ -524,7 +524,7 @@ def test_a_guest_that_is_led_has_what_it_is_led_by(
     assert command[-2:] == ["-M", "pc"]
     assert "-no-reboot" not in command
     assert "512M" in command
-    (line,) = tcg.facts(asked).details.values()
+    line = tcg.facts(asked).details["command"]
     assert " -M pc " in line
     assert "-no-reboot" not in line
     assert "id=monitor" in line

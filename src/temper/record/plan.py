@@ -68,7 +68,7 @@ class KernelPlan(Plain):
     def title(self) -> str:
         """A short description."""
         if self.image:
-            return self.image
+            return self.package or self.image
         patched = f" with {len(self.patches)} patch" if self.patches else ""
         return f"Linux {self.version}{patched}" + "es" * (len(self.patches) > 1)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.models import PriceReport, Switches
+from temper.invocation import as_typed
 from temper.report import brief, words
 from temper.report.configuration import configuration
 from temper.report.distributions import distributions
@@ -51,7 +52,7 @@ def price_document(report: PriceReport) -> Document:
             *configuration(report),
         ],
         made=made(report, words.configuration_line(report)),
-        full=f"temper report {report.run} --full",
+        full=as_typed(f"temper report {report.run} --full"),
         chart=price_picture(report),
         downloads=downloads(report),
     )

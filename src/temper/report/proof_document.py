@@ -5,6 +5,7 @@ from functools import partial
 
 from temper.analysis.models import ProofEvidence, ProofReport
 from temper.extension import plots_of
+from temper.invocation import as_typed
 from temper.paths import FEATURES
 from temper.report import words
 from temper.report.attacks import (
@@ -56,7 +57,7 @@ def proof_document(report: ProofReport) -> Document:
             *configuration(report),
         ],
         made=made(report, words.configuration_line(report)),
-        full=f"temper report {report.run} --full",
+        full=as_typed(f"temper report {report.run} --full"),
         downloads=downloads(report),
     )
 

@@ -35,7 +35,7 @@ def trial_document(report: TrialReport) -> Document:
             *_configuration(report),
         ],
         made=made(report),
-        full=f"temper report {report.run} --full",
+        full=as_typed(f"temper report {report.run} --full"),
         downloads=downloads(report),
     )
 

@@ -57,7 +57,8 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
     _check_same(store.plan(run), plan, run)
     if store.is_finished(run) and not store.missing(run):
         raise InputError(
-            f"run {run} is finished: there is nothing to resume", f"temper report {run}"
+            f"run {run} is finished: there is nothing to resume",
+            as_typed(f"temper report {run}"),
         )
 
 

@@ -61,9 +61,8 @@ class Planner:
     """The CPU model, except for variants that name one; empty: the machine's own."""
 
     def __post_init__(self) -> None:
-        """Raise InputError for an unknown setting, or a CPU model that is unusable."""
+        """Raise InputError for an unknown setting."""
         self.arch.setting_cmdline(self.setting)
-        self.arch.cpu_model(self.cpu)
 
     def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
         """Plan the kernel of a variant.
@@ -203,6 +202,7 @@ class Planner:
         needs a module, since building a module takes the kernel's source, and for
         whatever has no kernel for the architecture.
         """
+        names = tuple(dict.fromkeys(names))
         check_known("workload", names, all_workloads())
         sized = workloads(names or common_workloads(), calls)
         for workload in sized:
@@ -223,7 +223,7 @@ class Planner:
             machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
             variants={
-                name: self._given_variant(path, cmdline)
+                name: self._given_variant(path, cmdline, _alike(path_a, path_b))
                 for name, (path, cmdline) in kernels.items()
             },
             calls=calls,
@@ -273,7 +273,7 @@ class Planner:
             for name, variant in part.all_variants.items()
         }
 
-    def _given_variant(self, path: Path, cmdline: str) -> VariantPlan:
+    def _given_variant(self, path: Path, cmdline: str, alike: bool) -> VariantPlan:
         given = find_given(path, self.arch)
         kernel = KernelPlan(
             key=f"file:{given.digest}",
@@ -282,7 +282,7 @@ class Planner:
             config=str(given.config.resolve()) if given.config else "",
         )
         return VariantPlan(
-            title=_title(path, given.file),
+            title=_title(path, given.file, whole=alike),
             kernel=kernel,
             cmdline=self._cmdline(cmdline),
             cpu=self.arch.cpu_model(self.cpu),
@@ -331,10 +331,17 @@ class Planner:
         return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
 
 
-def _title(path: Path, file: Path) -> str:
+def _alike(one: Path, other: Path) -> bool:
+    """Return whether two different files or folders have the same name."""
+    ours, theirs = one.resolve(), other.resolve()
+    return ours != theirs and ours.name == theirs.name
+
+
+def _title(path: Path, file: Path, *, whole: bool) -> str:
     """Name what the user gave, and the file in it if that is a folder."""
-    whole = path.resolve()
-    return whole.name if path == file else f"{whole.name}/{file.relative_to(path)}"
+    given = path.resolve()
+    name = str(given) if whole else given.name
+    return name if path == file else f"{name}/{file.relative_to(path)}"
 
 
 def _proof_plan(proof: Proof) -> ProofPlan:
