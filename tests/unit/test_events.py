@@ -328,7 +328,7 @@ def test_a_bug_in_a_script_is_its_authors(bench: Bench, found: str, error: str) 
 
 def test_a_host_that_fails_a_script_is_told_and_the_run_goes_on(bench: Bench) -> None:
     bench.script(found="open('/dev/full', 'w').write('x' * 99999)")
-    with pytest.raises(InfraError, match="the disk of .* is full") as caught:
+    with pytest.raises(InfraError, match=r"the disk of .* is full") as caught:
         bench.run("reboot")
     assert "--resume 1" in caught.value.hint
 
