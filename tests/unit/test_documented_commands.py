@@ -30,7 +30,6 @@ from temper.workloads import all_workloads
 
 ELSEWHERE = {
     "apt-get": "takes the reader's mirror; test_compare.py does the same",
-    "dpkg-deb": "takes what apt-get has downloaded",
     "cd": "the shell's own",
     "git": "the address of the clone is the reader's",
     "sed": "breaks the source on purpose, to see a test fail",

@@ -168,7 +168,7 @@ def test_resuming_mends_a_damaged_raw_file(bench: Bench) -> None:
     damaged.write_bytes(b"torn")
     with pytest.raises(StoreError) as caught:
         bench.store.load(1)
-    way_out = "to repeat this boot: uv run temper price kstack --resume 1 ("
+    way_out = "to repeat this boot: temper price kstack --resume 1 ("
     assert caught.value.hint.startswith(way_out)
     machine = FakeMachine()
     assert len(bench.execute(machine, resume=1).boots) == 4

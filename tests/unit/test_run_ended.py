@@ -41,7 +41,7 @@ machine.prepare = lambda: None
 with exit_with_message(), Store.open(data=folder / "data") as store:
     execute(whole, machine, store, Quiet())
 """
-WAY_ON = "finished boots are kept; resume with: uv run temper price kstack --resume 1"
+WAY_ON = "finished boots are kept; resume with: temper price kstack --resume 1"
 
 
 class Run:

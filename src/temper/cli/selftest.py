@@ -49,7 +49,7 @@ def exact(
     ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
-    json: JsonPath = "",
+    json: JsonPath = None,
 ) -> None:
     """Boot a feature's baseline many times on a busy host, and compare the counts.
 

@@ -202,7 +202,6 @@ class Planner:
         needs a module, since building a module takes the kernel's source, and for
         whatever has no kernel for the architecture.
         """
-        names = tuple(dict.fromkeys(names))
         check_known("workload", names, all_workloads())
         sized = workloads(names or common_workloads(), calls)
         for workload in sized:
