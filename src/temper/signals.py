@@ -4,12 +4,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from temper.errors import InterruptError, Signalled
+
+_Handler = Callable[[int, FrameType | None], Any]
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -40,7 +42,44 @@ def signals_raised() -> Iterator[None]:
             _end_at_once(number)
 
     heard = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
-    before = {number: signal.signal(number, handle) for number in heard}
+    with _handled_by(handle, heard):
+        yield
+
+
+@contextmanager
+def signals_held() -> Iterator[Callable[[], None]]:
+    """Hold back signals that raise an exception, but where what this yields is called.
+
+    Anywhere else it might come between the acquisition of a lock and the block that
+    releases it: then threads would wait for each other for ever.
+    """
+    came: list[int] = []
+    delivered = False
+    handlers: dict[int, _Handler] = {}
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        if delivered:
+            handlers[number](number, frame)
+        else:
+            came.append(number)
+
+    def deliver() -> None:
+        nonlocal delivered
+        if came:
+            delivered = True
+            handlers[came[0]](came[0], None)
+
+    for number in _ENDING:
+        handler = signal.getsignal(number)
+        if callable(handler):
+            handlers[number] = handler
+    with _handled_by(hold, handlers):
+        yield deliver
+
+
+@contextmanager
+def _handled_by(handle: _Handler, numbers: Iterable[int]) -> Iterator[None]:
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

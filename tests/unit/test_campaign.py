@@ -3,7 +3,8 @@
 import errno
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -194,6 +195,27 @@ def test_ctrl_c_stops_the_others_and_keeps_what_is_done(bench: Bench) -> None:
         bench.boot_all()
     assert bench.kept == [("off", 0), ("off", 1)]
     assert bench.stored.finished is None
+
+
+def test_ctrl_c_comes_at_no_time_that_would_leave_a_lock_held(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once in fifty it hung, when it came as the first boots began."""
+    submit, submitted = ThreadPoolExecutor.submit, []
+
+    def interrupted(
+        pool: ThreadPoolExecutor, boot: Callable[..., StoredBoot], *words: object
+    ) -> "Future[StoredBoot]":
+        signal.raise_signal(signal.SIGINT)
+        submitted.append(words)
+        return submit(pool, boot, *words)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    bench.machine.behaviours |= dict.fromkeys(("off", "stock"), waits_to_be_stopped)
+    with pytest.raises(KeyboardInterrupt):
+        bench.boot_all()
+    assert len(submitted) == 4
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_while_a_boot_is_saved_does_not_lose_it(

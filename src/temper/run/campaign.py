@@ -4,8 +4,8 @@ import errno
 import re
 import signal
 import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,9 +24,11 @@ from temper.run.initramfs import pack, pack_for_kexec
 from temper.run.leading import lead
 from temper.run.prepare import Setup
 from temper.scratch import scratch_folder
+from temper.signals import signals_held
 from temper.store import Store
 
 _NOT_STARTED = 127
+_POLL = 0.1
 _RELEASE = re.compile(r"Linux version (\S+)")
 
 
@@ -66,17 +68,28 @@ class Campaign:
         work = self.plan.work
         pool = ThreadPoolExecutor(self.machine.boots_at_once(work.cpus, work.memory))
         boots: dict[Future[StoredBoot], Slot] = {}
-        try:
-            for slot in slots:
-                boots[pool.submit(self._boot_one, slot, stop, gauge)] = slot
-            for future in as_completed(boots):
+        with signals_held() as deliver:
+            try:
+                for slot in slots:
+                    boots[pool.submit(self._boot_one, slot, stop, gauge)] = slot
+                self._save_each(boots, deliver)
+            except BaseException:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+                self._save_finished(boots)
+                raise
+            pool.shutdown()
+
+    def _save_each(
+        self, boots: Iterable[Future[StoredBoot]], deliver: Callable[[], None]
+    ) -> None:
+        """Store boots as they come; ``deliver``: called often, raises for a signal."""
+        waiting = set(boots)
+        while waiting:
+            deliver()
+            done, waiting = wait(waiting, _POLL, return_when=FIRST_COMPLETED)
+            for future in done:
                 self.store.save_boot(self.run, future.result())
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            self._save_finished(boots)
-            raise
-        pool.shutdown()
 
     def _save_finished(self, boots: Mapping[Future[StoredBoot], Slot]) -> None:
         """Lose no boot that was done when another one failed."""
