@@ -6,6 +6,7 @@ difference before you commit it.
 
 import io
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -228,8 +229,9 @@ def test_the_command_can_be_pasted_after_wrapping() -> None:
     lines = text.split("To reproduce\n\n")[1].split("\n\n")[0].splitlines()
     assert len(lines) > 1
     assert all(len(line) <= 78 for line in lines)
-    joined = " ".join(line.removesuffix("\\").strip() for line in lines)
-    assert joined.split() == command.split()
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    joined = " ".join(line.removesuffix("\\") for line in lines)
+    assert shlex.split(joined) == shlex.split(command)
 
 
 @pytest.mark.parametrize(

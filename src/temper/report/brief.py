@@ -1,6 +1,7 @@
 """A price in short: the sentences around a table of summaries."""
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from temper.analysis.models import ClassRow, PriceReport
 from temper.report.in_force import in_force_line
@@ -31,12 +32,15 @@ def brief_title(report: PriceReport) -> str:
 
 def brief_legend(report: PriceReport, shown: Iterable[Summary]) -> str:
     """Explain the marks, and the remarks on other classes that occur."""
-    shown = list(shown)
+    remarks = {each.remark: each.is_uniform for each in shown}
     text = f"{legend(report)}."
-    if any(each.remark == ABOUT for each in shown):
+    if ABOUT in remarks:
         text += " About: within 1 % of the whole operation."
-    if not all(each.is_uniform for each in shown):
-        text += " The largest sample (max) is left out: a tick's luck decides it."
+    if not all(remarks.values()):
+        text += (
+            " Left out: the largest sample (max), and classes with fewer than 10 "
+            "samples beyond them; where a tick fell decides those."
+        )
     return text
 
 
@@ -59,9 +63,9 @@ def _other_line(variant: str, found: Sequence[Summary]) -> str:
     )
     if shares:
         line += f" ({span([percent(share) for share in shares])})"
-    apart = [row for each in found for row in each.apart]
-    if apart:
-        worst = max(apart, key=lambda row: row.delta_percent or 0)
+    apart = [row for each in found for row in each.apart if row.delta_percent]
+    worst = max(apart, key=lambda row: row.delta_percent or 0.0, default=None)
+    if worst and shares and (worst.delta_percent or 0.0) > shares[-1]:
         line += f", {worst.result_class} up to {percent(worst.delta_percent)}"
         line += f" ({worst.workload})"
     return f"{line}."
@@ -101,7 +105,8 @@ def _weightier_line(report: PriceReport) -> str:
 
 
 def _matters(deltas: Sequence[float]) -> bool:
-    return max(map(abs, deltas)) >= _RARE
+    # Of a few workloads, ticks and interrupts have such instructions, too.
+    return abs(median(deltas)) >= _RARE
 
 
 def _class(name: str, deltas: Sequence[float]) -> str:

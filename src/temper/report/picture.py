@@ -36,11 +36,13 @@ def price_picture(report: PriceReport) -> Chart | None:
 
 def _group(report: PriceReport, workload: str, of: list[Summary]) -> BarGroup:
     before = absolute(of[0].median.baseline_value)
-    return BarGroup(workload, f"{before} with {report.baseline}", [_bar(o) for o in of])
+    return BarGroup(
+        workload, f"{before} with {report.baseline}", [_bar(report, one) for one in of]
+    )
 
 
-def _bar(summary: Summary) -> Bar:
-    cell = price_cell(summary.median)
+def _bar(report: PriceReport, summary: Summary) -> Bar:
+    cell = price_cell(summary.median, report.exact)
     return Bar(
         label=summary.variant,
         value=summary.median.delta_percent or 0.0,

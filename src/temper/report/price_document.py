@@ -64,11 +64,11 @@ def _summary(report: PriceReport) -> Iterable[Block]:
     if not first:
         return
     yield Paragraph(brief.brief_title(report), Tone.NOTE)
-    yield summary_table(report.baseline, first)
+    yield summary_table(report, first)
     yield Paragraph(brief.brief_legend(report, first))
     if others:
         yield Bullets(brief.other_lines(others))
-        table = summary_table(report.baseline, [*first, *others])
+        table = summary_table(report, [*first, *others])
         yield Detail("All workloads", [table])
 
 

@@ -1,6 +1,6 @@
 """The price of a workload in one line: the median, and what differs from it.
 
-The largest sample (``max``) decides nothing here: a tick's luck decides it.
+Classes that a few samples decide say nothing here: where a tick fell decides them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from temper.analysis.models import PriceReport, PriceRow
 from temper.report.numbers import signed
 from temper.report.words import operation
-from temper.stats.exact import LUCKY, QUANTILES
+from temper.stats.exact import by_luck
 
 MEDIAN = "p50"
 _LEADING = 5
@@ -17,8 +17,7 @@ _ALIKE = 0.01
 """Two prices are about the same if they differ by no more than this share of what the
 operation costs on the baseline."""
 
-_TAIL = list(QUANTILES)[-1]
-SAME, ABOUT = f"the same to {_TAIL}", f"about the same to {_TAIL}"
+SAME, ABOUT, FEW = "the same", "about the same", "too few samples"
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,8 @@ class Summary:
     variant: str
     rows: Mapping[str, PriceRow]
     """Result class -> its row."""
+    samples: int
+    """Of the variant or the baseline, whichever has fewer."""
 
     @property
     def median(self) -> PriceRow:
@@ -43,7 +44,7 @@ class Summary:
     @property
     def highest(self) -> float:
         """The highest price of a class in percent; infinite where the baseline is 0."""
-        return max(map(_share, self._told))
+        return max(map(_share, [self.median, *self._told]))
 
     @property
     def remark(self) -> str:
@@ -55,6 +56,8 @@ class Summary:
             for row in apart:
                 names.setdefault(signed(row.delta), []).append(row.result_class)
             return "; ".join(f"{', '.join(of)} {price}" for price, of in names.items())
+        if len(self._told) == 1:
+            return FEW
         same = all(row.delta == self.median.delta for row in self._told)
         return SAME if same else ABOUT
 
@@ -66,7 +69,10 @@ class Summary:
 
     @property
     def _told(self) -> list[PriceRow]:
-        return [row for name, row in self.rows.items() if name not in LUCKY]
+        # One expensive sample among a few changes the mean as well.
+        lucky = {name: by_luck(name, self.samples) for name in self.rows}
+        lucky["mean"] = by_luck("p99", self.samples)
+        return [row for name, row in self.rows.items() if not lucky[name]]
 
 
 def _share(row: PriceRow) -> float:
@@ -85,7 +91,16 @@ def summaries(report: PriceReport) -> list[Summary]:
         if row.without_ticks:
             found = rows.setdefault((row.workload, row.variant), {})
             found[row.result_class] = row
-    each = [Summary(*names, found) for names, found in rows.items()]
+    taken = {(count.workload, count.variant): count.samples for count in report.ticks}
+    each = [
+        Summary(
+            workload,
+            variant,
+            found,
+            min(taken[workload, variant], taken[workload, report.baseline]),
+        )
+        for (workload, variant), found in rows.items()
+    ]
     workloads = _highest((one.workload, one.highest) for one in each)
     variants = _highest((one.variant, one.highest) for one in each)
     places = {workload: place for place, workload in enumerate(workloads)}

@@ -8,7 +8,6 @@ from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span
 from temper.report.summary import MEDIAN, Summary
 from temper.stats.comparison import Mark
-from temper.stats.exact import LUCKY
 
 _TONES = {
     Mark.REGRESSION: Tone.BAD,
@@ -35,15 +34,17 @@ _TICKED = "The same with samples hit by a timer tick"
 _INSTRUCTIONS = "Instructions by class, per operation"
 
 
-def summary_table(baseline: str, summaries: Sequence[Summary]) -> Table:
+def summary_table(report: PriceReport, summaries: Sequence[Summary]) -> Table:
     """Return a table with one line for each workload and variant.
 
     If there is only one variant, its price stands beside its workload.
     """
+    baseline = report.baseline
     variants = list(dict.fromkeys(each.variant for each in summaries))
     if len(variants) == 1:
         rows = [
-            Row(each.workload, (_before(each), *_after(each))) for each in summaries
+            Row(each.workload, (_before(each), *_after(report, each)))
+            for each in summaries
         ]
         columns = (baseline, *variants, OTHER_CLASSES)
         return Table(columns, tuple(rows), _PRICES, repeated=1, words=True)
@@ -54,7 +55,7 @@ def summary_table(baseline: str, summaries: Sequence[Summary]) -> Table:
             workload = each.workload
             cells = (_before(each), _EMPTY, _EMPTY)
             rows.append(Row(workload, cells, heading=True))
-        rows.append(Row(each.variant, (_EMPTY, *_after(each))))
+        rows.append(Row(each.variant, (_EMPTY, *_after(report, each))))
     columns = (baseline, f"more than {baseline}", OTHER_CLASSES)
     return Table(columns, tuple(rows), _PRICES, repeated=1, words=True)
 
@@ -63,8 +64,8 @@ def _before(summary: Summary) -> Cell:
     return Cell((absolute(summary.median.baseline_value),))
 
 
-def _after(summary: Summary) -> tuple[Cell, Cell]:
-    return price_cell(summary.median), Cell((summary.remark,))
+def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
+    return price_cell(summary.median, report.exact), Cell((summary.remark,))
 
 
 def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
@@ -76,9 +77,9 @@ def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
     """
     if without_ticks:
         rows = [row for row in report.rows if row.without_ticks]
-        entries = [_price_entry(row) for row in _without_constants(rows)]
+        entries = [_price_entry(report, row) for row in _without_constants(rows)]
         return _grouped(report.baseline, entries, _CLASSES)
-    entries = [_price_entry(row) for row in _changed_by_ticks(report)]
+    entries = [_price_entry(report, row) for row in _changed_by_ticks(report)]
     return _grouped(report.baseline, _with_hits(report, entries), _TICKED)
 
 
@@ -152,20 +153,23 @@ def _by_workload(
     )
 
 
-def _price_entry(row: PriceRow) -> _Entry:
+def _price_entry(report: PriceReport, row: PriceRow) -> _Entry:
     return _Entry(
         workload=row.workload,
         label=row.result_class,
         variant=row.variant,
         baseline=absolute(row.baseline_value),
-        cell=price_cell(row),
+        cell=price_cell(row, report.exact),
     )
 
 
-def price_cell(row: PriceRow) -> Cell:
-    """Return a price: the difference, its share of the baseline, its mark."""
+def price_cell(row: PriceRow, exact: bool) -> Cell:
+    """Return a price: the difference, its share of the baseline, its mark.
+
+    ``exact``: whether the counts are; a difference may be noise even so.
+    """
     price = (signed(row.delta), percent(row.delta_percent))
-    if row.result_class in LUCKY:
+    if exact and row.mark is Mark.UNKNOWN:
         return Cell((*price, ""))
     return Cell((*price, row.mark.value), _TONES.get(row.mark, Tone.PLAIN))
 

@@ -10,7 +10,6 @@ from temper.analysis.models import (
 )
 from temper.report.configuration import shared_settings
 from temper.report.numbers import absolute, percent, signed, span
-from temper.stats.exact import LUCKY
 
 _OPERATIONS = {"syscall": "call", "ctx": "context switch", "generator": "draw"}
 
@@ -103,7 +102,10 @@ def legend(report: PriceReport) -> str:
         "(I)": "improvement, cheaper",
         "(?)": "the counts did not repeat, so this may be noise",
     }
-    seen = {row.mark.value for row in report.rows if row.result_class not in LUCKY}
+    if report.exact:
+        # Such differences have no mark: only chance tells them from others.
+        del meanings["(?)"]
+    seen = {row.mark.value for row in report.rows}
     return "Marks: " + "; ".join(
         f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in seen
     )
