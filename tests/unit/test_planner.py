@@ -386,10 +386,6 @@ def test_named_workloads_are_all_that_is_compared(bench: Bench) -> None:
     assert " --workload generator/lfsr --calls 1000 " in named.command
     assert runs(named) == ["run generator lfsr 100 10"]
     assert packed(named) == ["init", "generator"]
-    twice = ("syscall/getpid", "ctx/pipe", "syscall/getpid")
-    several = bench.planner.compare(kernels, twice, 1000)
-    assert runs(several) == ["run syscall getpid 1000 100", "run ctx pipe 100 10"]
-    assert several.command.count("--workload") == 2
     unnamed = bench.planner.compare(kernels, (), 1000)
     assert "--workload" not in unnamed.command
     assert "run syscall getpid 1000 100" in runs(unnamed)
