@@ -48,11 +48,13 @@ function measure(frame) {{
     width: root.clientWidth,
     needed: root.scrollWidth,
     text: smallest(page),
-    cutOff: [...page.querySelectorAll("main *, header *")]
+    cut_off: [...page.querySelectorAll("main *, header *")]
       .filter((each) => cutOff(each, root.clientWidth))
       .map((each) => each.outerHTML.slice(0, 200)),
     bars: [...page.querySelectorAll(".chart .bar div")]
       .map((bar) => bar.getBoundingClientRect().width),
+    rows: [...page.querySelectorAll(".chart tr")]
+      .map((row) => row.getBoundingClientRect().height),
   }};
 }}
 window.onload = () => {{
@@ -73,6 +75,8 @@ class Seen:
     cut_off: list[str]
     """What is beyond the right edge and cannot be scrolled to."""
     bars: list[float]
+    rows: list[float]
+    """The heights of the rows of bars."""
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +90,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Seen]:
     )
     (folder / "frames.html").write_text(FRAMES.format(frames=frames))
     measured = json.loads(body_of(folder / "frames.html"))
-    return {
-        width: Seen(
-            each["width"], each["needed"], each["text"], each["cutOff"], each["bars"]
-        )
-        for width, each in zip(WIDTHS, measured, strict=True)
-    }
+    return dict(zip(WIDTHS, (Seen(**each) for each in measured), strict=True))
 
 
 def report() -> str:
@@ -140,3 +139,10 @@ def test_text_in_plots_can_be_read(seen: dict[int, Seen], width: int) -> None:
 def test_bars_have_room(seen: dict[int, Seen], width: int) -> None:
     assert len(seen[width].bars) > 16
     assert min(seen[width].bars) > width / 5
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_names_and_remarks_beside_bars_take_few_lines(
+    seen: dict[int, Seen], width: int
+) -> None:
+    assert max(seen[width].rows) < 60

@@ -339,6 +339,14 @@ def test_the_picture_names_unit_direction_and_baseline() -> None:
     assert "syscall/invalid 144 with off" in chart.text
 
 
+def test_bars_start_at_zero_though_all_prices_are_above() -> None:
+    found = bars(Page(page_of(price_report(price_run()))))
+    assert {start for _, _, start, _ in found} == {0.0}
+    widths = [width for *_, width in found]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] == pytest.approx(100 * 144 / 1359, abs=0.01)
+
+
 def test_equal_kernels_have_a_picture_without_bars() -> None:
     report = price_report(price_run(("stock", "sabotage-three-bits")))
     assert {width for *_, width in bars(Page(page_of(report)))} == {0.0}
