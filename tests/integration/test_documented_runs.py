@@ -20,11 +20,12 @@ from temper.paths import REPOSITORY
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
 BARE_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-PLANNED = ("price", "prove", "compare", "stress", "events")
+PLANNED = ("price", "prove", "compare", "stress", "events", "selftest exact")
 RUN = ("doctor", "features", "show", "runs", "report", "cache list")
 NOT_RUN = {
     "--install-completion": "writes into the reader's shell",
     "build": "builds; test_kernels.py does",
+    "diff": "the runs are the reader's own; test_diff.py does",
     "cache verify": "reads every kernel there is; test_kernel_cache.py does",
     "cache prune": "would remove kernels that other tests need",
     "kernel export": "would write into the series; test_kernel_tree.py does",
