@@ -8,7 +8,7 @@ from pathlib import Path
 
 from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.arch import Arch, arch_named
-from temper.cli.output import show_documents, write
+from temper.cli.output import publish
 from temper.errors import InputError, StoreError
 from temper.kernel import Cache, expected_seconds
 from temper.machine import Limits, Machine, kind_named
@@ -75,10 +75,8 @@ class Lab:
             seconds_a_boot=known,
             at_once=machine.boots_at_once(plan.work.cpus, plan.work.memory),
         )
-        if json:
-            write(json, plan.model_dump_json(indent=2) + "\n")
-        if json != "-":
-            show_documents(plan_document(plan, takes))
+        data = plan.model_dump_json(indent=2) + "\n"
+        publish(json, data, plan_document(plan, takes))
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         """Build what a plan needs, boot it, and return the run; or resume one."""

@@ -31,7 +31,7 @@ from temper.cli.options import (
     SourcePath,
     listed,
 )
-from temper.cli.output import show_documents, write
+from temper.cli.output import publish
 from temper.report.as_json import to_json
 from temper.report.price_document import price_document
 from temper.report.proof_document import proof_document
@@ -93,10 +93,7 @@ def prove(
     if only_plan:
         return lab.show(plan, json, resume)
     report = proof_report(lab.run(plan, resume))
-    if json:
-        write(json, to_json(report))
-    if json != "-":
-        show_documents(proof_document(report), full=full)
+    publish(json, to_json(report), proof_document(report), full=full)
     if not (report.proven and report.as_expected):
         raise typer.Exit(1)
 
@@ -171,9 +168,6 @@ def compare(
 
 
 def _show_price(report: PriceReport, json: str | None, full: bool) -> None:
-    if json:
-        write(json, to_json(report))
-    if json != "-":
-        show_documents(price_document(report), full=full)
+    publish(json, to_json(report), price_document(report), full=full)
     if report.refused or not report.exact:
         raise typer.Exit(1)

@@ -70,3 +70,13 @@ def write_data(file: str, data: object) -> None:
 def show_documents(*documents: Document, full: bool = False) -> None:
     """Print reports, with all details if ``full``."""
     print_documents(console(), documents, full=full)
+
+
+def publish(
+    json_file: str | None, data: str, document: Document, *, full: bool = False
+) -> None:
+    """Write ``data`` as JSON if asked to, and print the report unless that is stdout."""
+    if json_file:
+        write(json_file, data)
+    if json_file != "-":
+        show_documents(document, full=full)

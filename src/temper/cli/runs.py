@@ -6,7 +6,7 @@ import typer
 
 from temper.analysis.diff import diff_report
 from temper.cli.options import LARGEST_RUN, JsonPath
-from temper.cli.output import console, show_documents, write, write_data
+from temper.cli.output import console, publish, write_data
 from temper.report.as_json import to_json
 from temper.report.diff_document import diff_document
 from temper.report.listings import print_runs
@@ -46,9 +46,6 @@ def diff(before: RunNumber, after: RunNumber, json: JsonPath = None) -> None:
     """
     with Store.open(progress=on_stderr()) as store:
         report = diff_report(store.load(before), store.load(after))
-    if json:
-        write(json, to_json(report))
-    if json != "-":
-        show_documents(diff_document(report))
+    publish(json, to_json(report), diff_document(report))
     if report.differs:
         raise typer.Exit(1)

@@ -17,7 +17,7 @@ from temper.cli.options import (
     Resume,
     SourcePath,
 )
-from temper.cli.output import show_documents, write
+from temper.cli.output import publish
 from temper.report.as_json import to_json
 from temper.report.selftest_document import exactness_document
 from temper.run.selftest import plan_exact
@@ -63,9 +63,6 @@ def exact(
     if only_plan:
         return lab.show(plan, json, resume)
     report = exactness_report(lab.run(plan, resume))
-    if json:
-        write(json, to_json(report))
-    if json != "-":
-        show_documents(exactness_document(report))
+    publish(json, to_json(report), exactness_document(report))
     if not report.exact:
         raise typer.Exit(1)

@@ -17,7 +17,7 @@ from temper.cli.options import (
     SourcePath,
     listed,
 )
-from temper.cli.output import show_documents, write
+from temper.cli.output import publish
 from temper.report.as_json import to_json
 from temper.report.trial_document import trial_document
 from temper.run.events import plan_events
@@ -86,9 +86,6 @@ def events(
 
 
 def _show_trial(report: TrialReport, json: str | None) -> None:
-    if json:
-        write(json, to_json(report))
-    if json != "-":
-        show_documents(trial_document(report))
+    publish(json, to_json(report), trial_document(report))
     if not report.clean:
         raise typer.Exit(1)
