@@ -5,8 +5,8 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -73,18 +73,14 @@ def call(
 
     Raises InfraError if the program is missing, too slow, or finds the disk full.
     """
-    need_tool(str(command[0]))
-    process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "TERM", "--", *command],
-        cwd=cwd,
+    process = _started(
+        command,
+        cwd,
         # The search for a message below expects English.
         env={**(os.environ if env is None else env), "LC_ALL": "C"},
         stdin=stdin or subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
     )
     late = threading.Event()
     alarm = threading.Timer(timeout, _expire, (process, late))
@@ -106,6 +102,47 @@ def call(
     if status and any("No space left on device" in line for line in lines):
         raise InfraError(f"the disk of {cwd} is full", full_hint)
     return Finished(status, lines)
+
+
+@contextmanager
+def running(
+    command: Sequence[str | Path], cwd: Path
+) -> Iterator["subprocess.Popen[str]"]:
+    """Run ``command`` in ``cwd``, unheard, for the length of a ``with`` block.
+
+    Afterwards it and all its children are dead; if we are killed, it is terminated.
+    Raises InfraError if the program is missing.
+    """
+    null = subprocess.DEVNULL
+    process = _started(command, cwd, stdin=null, stdout=null, stderr=null)
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _started(
+    command: Sequence[str | Path],
+    cwd: Path,
+    *,
+    stdin: int | IO[bytes],
+    stdout: int,
+    stderr: int,
+    env: Mapping[str, str] | None = None,
+) -> "subprocess.Popen[str]":
+    need_tool(str(command[0]))
+    need_tool("setpriv")
+    return subprocess.Popen(
+        ["setpriv", "--pdeathsig", "TERM", "--", *command],
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
 
 
 def _expire(process: "subprocess.Popen[str]", late: threading.Event) -> None:

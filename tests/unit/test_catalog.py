@@ -134,6 +134,16 @@ def test_what_a_proof_must_find_is_one_outcome_or_one_of_each(folder: Path) -> N
     assert feature.variants["on"].expected("replay") is Outcome.BLOCKED
 
 
+def test_a_star_stands_for_all_proofs_that_are_not_named(folder: Path) -> None:
+    split = 'expect = { "*" = "VULNERABLE", replay = "UNSUPPORTED" }'
+    (folder / "feature.toml").write_text(
+        WHOLE.replace('expect = "VULNERABLE"', split, 1)
+    )
+    off = load_feature(folder).variants["off"]
+    assert off.expected("overwrite") is Outcome.VULNERABLE
+    assert off.expected("replay") is Outcome.UNSUPPORTED
+
+
 def test_a_proof_that_nothing_must_fall_to_is_refused(folder: Path) -> None:
     split = 'expect = { overwrite = "VULNERABLE", replay = "UNSUPPORTED" }'
     (folder / "feature.toml").write_text(WHOLE.replace('expect = "VULNERABLE"', split))

@@ -293,9 +293,10 @@ def test_a_run_that_is_not_finished_is_refused_with_the_way_on() -> None:
     assert caught.value.hint.endswith("--resume 8")
 
 
-def test_a_trial_is_refused() -> None:
-    with pytest.raises(InputError, match="run 8 is stress of kstack: only prices"):
-        diff_report(price(number=7), price(kind=Kind.STRESS))
+@pytest.mark.parametrize("kind", [Kind.STRESS, Kind.EVENTS, Kind.SELFTEST])
+def test_what_is_neither_price_nor_proof_is_refused(kind: Kind) -> None:
+    with pytest.raises(InputError, match=f"run 8 is {kind} of kstack: only prices"):
+        diff_report(price(number=7), price(kind=kind))
 
 
 @pytest.fixture

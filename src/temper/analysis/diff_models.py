@@ -5,16 +5,13 @@ Documented in docs/json.md, like all reports.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from temper.analysis.part import Part
 from temper.record.outcome import Outcome
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
-
-
-class Change(_Report):
+class Change(Part):
     """Something about a run, or one of its variants, that differs; in words."""
 
     what: str
@@ -25,7 +22,7 @@ class Change(_Report):
     after: str
 
 
-class ValueChange(_Report):
+class ValueChange(Part):
     """A result class with another value, or another price; per operation."""
 
     workload: str
@@ -39,7 +36,7 @@ class ValueChange(_Report):
     price_after: float | None
 
 
-class ClassChange(_Report):
+class ClassChange(Part):
     """Another number of instructions of a class, per operation."""
 
     workload: str
@@ -51,7 +48,7 @@ class ClassChange(_Report):
     after: float
 
 
-class OutcomeChange(_Report):
+class OutcomeChange(Part):
     """A proof that ended otherwise."""
 
     variant: str
@@ -60,7 +57,7 @@ class OutcomeChange(_Report):
     after: Outcome
 
 
-class Unmatched(_Report):
+class Unmatched(Part):
     """What only one of the runs has, so that nothing of it could be compared."""
 
     what: Literal["variant", "workload", "proof"]
@@ -68,7 +65,7 @@ class Unmatched(_Report):
     run: int
 
 
-class DiffReport(_Report):
+class DiffReport(Part):
     """What ``temper diff`` prints."""
 
     schema_version: Literal[1] = 1

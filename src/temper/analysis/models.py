@@ -7,20 +7,16 @@ Adding a field keeps the version; changing or removing a field raises it.
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from temper.analysis.part import Part
 from temper.record.outcome import Outcome
 from temper.stats.comparison import Mark
-
-
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
-
 
 _MOST_READ = 12
 
 
-class VariantInfo(_Report):
+class VariantInfo(Part):
     """How one variant was run, for the configuration section of a report."""
 
     title: str
@@ -42,7 +38,7 @@ class VariantInfo(_Report):
     boots: int
 
 
-class PriceRow(_Report):
+class PriceRow(Part):
     """One result class of one workload under one variant.
 
     ``value``, ``baseline_value`` and ``delta`` are in ``unit`` per operation;
@@ -63,7 +59,7 @@ class PriceRow(_Report):
     """True: samples hit by a timer tick are left out."""
 
 
-class TickCount(_Report):
+class TickCount(Part):
     """How many samples of a workload a timer tick hit."""
 
     workload: str
@@ -72,7 +68,7 @@ class TickCount(_Report):
     hit: int
 
 
-class ClassRow(_Report):
+class ClassRow(Part):
     """Instructions of one class per operation, counted by the plugin."""
 
     workload: str
@@ -90,7 +86,7 @@ class ClassRow(_Report):
         return round(self.per_operation - self.baseline_per_operation, 9)
 
 
-class SwitchRow(_Report):
+class SwitchRow(Part):
     """Expensive register writes of one workload under one variant, per operation."""
 
     workload: str
@@ -103,7 +99,7 @@ class SwitchRow(_Report):
     """The least and the most that ``delta`` adds, by the stated model."""
 
 
-class Switches(_Report):
+class Switches(Part):
     """How often an expensive register is written, and a model of what that costs."""
 
     title: str
@@ -116,7 +112,7 @@ class Switches(_Report):
     rows: list[SwitchRow]
 
 
-class Distribution(_Report):
+class Distribution(Part):
     """Exact distribution of one workload under one variant, for the plots."""
 
     workload: str
@@ -130,7 +126,7 @@ class Distribution(_Report):
     """The same for the samples that a timer tick hit."""
 
 
-class InForceSummary(_Report):
+class InForceSummary(Part):
     """What the in-force checks of one variant's boots found."""
 
     expected: bool
@@ -143,7 +139,7 @@ class InForceSummary(_Report):
     """What the checks looked at, in words."""
 
 
-class PriceReport(_Report):
+class PriceReport(Part):
     """What a feature costs: the result of ``temper price`` and ``compare``."""
 
     schema_version: Literal[2] = 2
@@ -185,7 +181,7 @@ class PriceReport(_Report):
     command: str
 
 
-class ProofEvidence(_Report):
+class ProofEvidence(Part):
     """What one proof found on one variant."""
 
     outcome: Outcome
@@ -206,7 +202,7 @@ class ProofEvidence(_Report):
         return self.expected is not None and self.outcome is not self.expected
 
 
-class ProofReport(_Report):
+class ProofReport(Part):
     """Whether a feature holds: the result of ``temper prove``."""
 
     schema_version: Literal[2] = 2

@@ -1,26 +1,18 @@
 """The results of a selftest: boots on a busy host that must all count the same."""
 
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from temper.analysis.boots import BootResults, boot_results
 from temper.analysis.exactness import difference
+from temper.analysis.part import Part
 from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import HostLoad
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class UnequalPair(_Report):
+class UnequalPair(Part):
     """Two boots of a pair that did not count the same."""
 
     pair: int
@@ -31,7 +23,7 @@ class UnequalPair(_Report):
     """The boots, from 1, whose counts are not those of most boots."""
 
 
-class FailedBoot(_Report):
+class FailedBoot(Part):
     """A boot that has no counts."""
 
     boot: int
@@ -39,7 +31,7 @@ class FailedBoot(_Report):
     error: str
 
 
-class ExactnessReport(_Report):
+class ExactnessReport(Part):
     """What ``temper selftest exact`` prints."""
 
     schema_version: Literal[1] = 1
@@ -121,27 +113,16 @@ def exactness_report(run: StoredRun) -> ExactnessReport:
 
 def _outliers(boots: dict[int, BootResults]) -> list[int]:
     """Return the numbers of the boots that did not count what most did."""
-    found = {number: _digest(boot) for number, boot in boots.items()}
-    if not found:
-        return []
-    ((usual, _times),) = Counter(found.values()).most_common(1)
-    return sorted(number for number, digest in found.items() if digest != usual)
-
-
-def _digest(boot: BootResults) -> str:
-    """Return a digest of everything that ``difference`` compares."""
-    machine = boot.facts.machine
-    said = [
-        (boot.facts.kernel.key, machine.cmdline, machine.version, machine.cpu_model),
-        *(
-            (
-                *(name, workload.sequence, sorted(boot.classes[name].items())),
-                *(sorted(boot.quiet[name].items()), sorted(boot.ticked[name].items())),
-            )
-            for name, workload in sorted(boot.workloads.items())
-        ),
-    ]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    alike: list[list[int]] = []
+    for number, boot in boots.items():
+        for group in alike:
+            if not difference(boots[group[0]], boot):
+                group.append(number)
+                break
+        else:
+            alike.append([number])
+    usual = max(alike, key=len, default=[])
+    return sorted(boots.keys() - set(usual))
 
 
 def _unequal(pair: int, what: str, outliers: Sequence[int]) -> UnequalPair:

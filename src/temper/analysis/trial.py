@@ -4,20 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from temper.analysis.console import boot_complaints
+from temper.analysis.part import Part
 from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Growth, Kind, RunPlan, TrialTerms
 from temper.record.wire import Samples, parse_record
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class TrialBoot(_Report):
+class TrialBoot(Part):
     """One boot of a trial."""
 
     variant: str
@@ -40,7 +35,7 @@ class TrialBoot(_Report):
         return not (self.wrong or self.never_done)
 
 
-class TrialReport(_Report):
+class TrialReport(Part):
     """What ``temper stress`` and ``temper events`` print."""
 
     schema_version: Literal[1] = 1

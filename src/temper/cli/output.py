@@ -75,7 +75,7 @@ def show_documents(*documents: Document, full: bool = False) -> None:
 def publish(
     json_file: str | None, data: str, document: Document, *, full: bool = False
 ) -> None:
-    """Write ``data`` as JSON if asked to, and print the report unless that is stdout."""
+    """Write a report as JSON if asked to, and print it unless JSON goes to stdout."""
     if json_file:
         write(json_file, data)
     if json_file != "-":

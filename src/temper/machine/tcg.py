@@ -27,7 +27,6 @@ from temper.machine.qemu import (
     check_cpu,
     console_words,
     escaped,
-    last_line,
     led_words,
     probe_cpu,
     qemu_version,
@@ -37,6 +36,7 @@ from temper.machine.qemu import (
 from temper.machine.watcher import StoppedError, Wait, Watcher
 from temper.progress import Progress
 from temper.record.boot import CPU_LACKS, MachineFacts
+from temper.record.console import last_line
 from temper.record.wire import (
     AnyRecord,
     Classes,

@@ -10,3 +10,9 @@ def last_of_programs(console: str) -> list[str]:
     """Return two lines at most: a cause and what came of it."""
     lines = [line for line in console.splitlines() if not _OF_KERNEL.match(line)]
     return [line for line in lines if line.strip()][-2:]
+
+
+def last_line(console: str) -> str:
+    """Quote the last line with words of a console, or say that there is none."""
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    return repr(lines[-1]) if lines else "nothing at all"

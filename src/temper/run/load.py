@@ -4,18 +4,17 @@ import os
 import random
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from temper.errors import InfraError
-from temper.process import need_tool
+from temper.process import running
 from temper.record.plan import HostLoad
+from temper.scratch import scratch_folder
 
 _THREADS = Path("/proc/self/task")
-_GRACE = 10.0
 
 
 @contextmanager
@@ -39,30 +38,11 @@ def host_load(load: HostLoad | None) -> Iterator[None]:
 
 
 @contextmanager
-def _stressors(words: tuple[str, ...]) -> Iterator["subprocess.Popen[bytes]"]:
-    need_tool("setpriv")
-    need_tool("stress-ng")
-    with tempfile.TemporaryDirectory(prefix="temper-load-") as folder:
-        process = subprocess.Popen(
-            # Its children end when it gets SIGTERM.
-            [
-                *("setpriv", "--pdeathsig", "TERM", "--", "stress-ng", *words),
-                *("--timeout", "0", "--temp-path", folder),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
+def _stressors(words: tuple[str, ...]) -> Iterator["subprocess.Popen[str]"]:
+    with scratch_folder() as folder:
+        command = ("stress-ng", *words, "--timeout", "0", "--temp-path", str(folder))
+        with running(command, folder) as process:
             yield process
-        finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @contextmanager

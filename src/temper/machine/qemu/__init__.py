@@ -16,7 +16,7 @@ from temper.machine.qemu.launch import (
     records_words,
 )
 from temper.machine.qemu.led import Led
-from temper.machine.qemu.process import Process, last_line, text_of
+from temper.machine.qemu.process import Process, text_of
 
 __all__ = [
     "Guest",
@@ -26,7 +26,6 @@ __all__ = [
     "check_cpu",
     "console_words",
     "escaped",
-    "last_line",
     "led_words",
     "monitor_words",
     "port_words",

@@ -12,8 +12,9 @@ from typing import Any, Self
 
 from temper.errors import BootError
 from temper.machine.qemu.monitor import Monitor
-from temper.machine.qemu.process import Process, last_line, text_of
+from temper.machine.qemu.process import Process, text_of
 from temper.machine.watcher import StoppedError, Wait, Watcher
+from temper.record.console import last_line
 
 _POLL = 0.05
 _DYING = 1.0
