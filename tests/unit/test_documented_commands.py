@@ -31,6 +31,10 @@ from temper.workloads import all_workloads
 ELSEWHERE = {
     "apt-get": "takes the reader's mirror; test_compare.py does the same",
     "cd": "the shell's own",
+    "mkdir": "makes a folder to build QEMU in",
+    "patch": "patches QEMU's source, which apt-get has fetched",
+    "../configure": "configures QEMU",
+    "ninja": "builds QEMU",
     "git": "the address of the clone is the reader's",
     "sed": "breaks the source on purpose, to see a test fail",
     "jq": "shows what else reads JSON; the document says where it comes from",
