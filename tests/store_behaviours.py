@@ -127,6 +127,12 @@ def save_until_killed(url: str, data: Path, tell: Connection) -> None:
             tell.send((run, slot))
 
 
+def make_until_killed(url: str, data: Path, run: int, tell: Connection) -> None:
+    with Store.open(url, data) as store, store.making(run):
+        tell.send("making")
+        time.sleep(PATIENCE)
+
+
 def killed_at_line(number: int, work: Callable[[], None]) -> bool:
     """Do ``work`` in a child that dies by SIGKILL at the n-th line of the store.
 
@@ -185,6 +191,43 @@ class StoreBehaviours:
         assert loaded.started.tzinfo is not None
         assert loaded.finished is not None
         assert loaded.started <= loaded.finished
+
+    def test_a_run_is_made_by_one_at_a_time(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        first, second = store.create_run(make_plan()), store.create_run(make_plan())
+        with Store.open(url, data) as other:
+            with store.making(first), other.making(second):
+                with pytest.raises(StoreError) as caught, other.making(first):
+                    pass
+                assert caught.value.message.endswith(f" is making run {first}")
+                assert "end it first" in caught.value.hint
+            with other.making(first):
+                pass
+        with pytest.raises(InputError, match="there is no run 99"), store.making(99):
+            pass
+
+    def test_a_run_whose_maker_was_killed_can_be_made(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        run = store.create_run(make_plan())
+        ours, theirs = SPAWN.Pipe()
+        child = SPAWN.Process(target=make_until_killed, args=(url, data, run, theirs))
+        child.start()
+        assert ours.poll(PATIENCE)
+        with pytest.raises(StoreError, match="is making run"), store.making(run):
+            pass
+        child.kill()
+        child.join(PATIENCE)
+        # A server takes a moment to notice.
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with store.making(run):
+                    return
+            except StoreError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
 
     def test_takes_what_a_dying_kernel_prints(self, store: Store) -> None:
         run = store.create_run(make_plan())
@@ -284,6 +327,56 @@ class StoreBehaviours:
             with pytest.raises(StoreError, match="by another version") as caught:
                 read(run)
             assert caught.value.hint == "measure again: uv run temper price kstack"
+
+    def test_what_is_deleted_is_gone_with_its_files(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        first, second, third = (store.create_run(make_plan()) for _ in range(3))
+        fill(store, first)
+        kept = fill(store, second)
+        store.delete([first, third, first])
+        assert [run.id for run in store.runs()] == [second]
+        assert store.load(second).boots == kept
+        assert len(raw_files(data)) == len(kept)
+        assert [path.name.split("-")[0] for path in (data / "runs").iterdir()] == [
+            str(second)
+        ]
+        with pytest.raises(InputError, match=f"there is no run {first}"):
+            store.load(first)
+        assert store.create_run(make_plan()) > third
+
+    def test_nothing_is_deleted_if_one_is_being_made(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        idle, busy = (store.create_run(make_plan()) for _ in range(2))
+        fill(store, idle)
+        with Store.open(url, data) as other, other.making(busy):
+            with pytest.raises(StoreError, match=f"is making run {busy}"):
+                store.delete([idle, busy])
+            assert len(store.runs()) == 2
+            assert len(raw_files(data)) == 4
+        store.delete([idle, busy])
+        assert store.runs() == []
+
+    def test_nothing_is_deleted_if_one_is_not_there(self, store: Store) -> None:
+        run = store.create_run(make_plan())
+        with pytest.raises(InputError, match="there is no run 99"):
+            store.delete([run, 99])
+        assert len(store.runs()) == 1
+
+    @pytest.mark.parametrize("plan", ["{", "{}"])
+    def test_a_run_that_cannot_be_read_can_be_deleted(
+        self, store: Store, url: str, data: Path, plan: str
+    ) -> None:
+        run = store.create_run(make_plan())
+        fill(store, run)
+        engine = create_engine(parse_url(url))
+        with engine.begin() as conn:
+            conn.execute(text("UPDATE temper_runs SET plan = :plan"), {"plan": plan})
+        engine.dispose()
+        store.delete([run])
+        assert store.runs() == []
+        assert raw_files(data) == []
 
     def test_is_the_same_when_opened_again(
         self, store: Store, url: str, data: Path
@@ -432,6 +525,25 @@ class StoreBehaviours:
             outcomes.add(bool(missing))
         assert not missing
         assert outcomes == {True, False}
+        assert line > 30
+
+    def test_a_power_cut_at_any_line_leaves_a_run_that_can_be_deleted(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        run, seen = 0, set()
+        died, line = True, 0
+        while died:
+            line += 1
+            if not store.runs():
+                run = store.create_run(make_plan(repeats=1))
+                fill(store, run)
+            died = killed_at_line(line, lambda run=run: store.delete([run]))  # type: ignore[misc]
+            with Store.open(url, data) as after:
+                seen.add((bool(after.runs()), bool(raw_files(data))))
+                # A rebuilt database would have the run again.
+                assert after.runs() or not raw_files(data)
+        assert not raw_files(data)
+        assert seen == {(True, True), (True, False), (False, False)}
         assert line > 30
 
     def test_killed_at_any_moment_keeps_what_was_saved(

@@ -27,24 +27,32 @@ def execute(
         check_resumable(store, plan, resume)
     run = store.create_run(plan) if resume is None else resume
     campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
-    title = f"Booting {plan.feature} for run {run}"
+    with store.making(run):
+        _boot_all(campaign)
+    return store.load(run)
+
+
+def _boot_all(campaign: Campaign) -> None:
+    plan, run = campaign.plan, campaign.run
     try:
-        campaign.boot_all(title)
+        campaign.boot_all(f"Booting {plan.feature} for run {run}")
     except KeyboardInterrupt:
         raise InterruptError("interrupted", _way_on(plan, run)) from None
     except InfraError as error:
         error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
         raise
-    return store.load(run)
 
 
 def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
-    """Raise InputError if ``run`` cannot be resumed by ``plan``.
+    """Raise InputError or StoreError if ``run`` cannot be resumed by ``plan``.
 
-    There is no such run, it has another plan, or it is finished. A finished run can be
-    resumed only to repeat boots whose raw files are damaged.
+    There is no such run, it has another plan, another process is making it, or it is
+    finished. A finished run can be resumed only to repeat boots whose raw files are
+    damaged.
     """
     _check_same(store.plan(run), plan, run)
+    with store.making(run):
+        pass
     if store.is_finished(run) and not store.missing(run):
         raise InputError(
             f"run {run} is finished: there is nothing to resume", f"temper report {run}"

@@ -46,13 +46,18 @@ class BootHead(BaseModel):
     facts: BootFacts
 
 
-def raw_path(folder: Path, run: RunHead, slot: Slot) -> Path:
-    """Return the path of a boot's raw file in ``folder``.
+def run_folder(folder: Path, run: RunHead) -> Path:
+    """Return the folder of a run's raw files in ``folder``.
 
     The uuid distinguishes runs with the same number in different databases.
     """
+    return folder / f"{run.id}-{run.uuid[:8]}"
+
+
+def raw_path(folder: Path, run: RunHead, slot: Slot) -> Path:
+    """Return the path of a boot's raw file in ``folder``."""
     name = f"{quote(slot.variant, safe='')}-{slot.repeat}{_SUFFIX}"
-    return folder / f"{run.id}-{run.uuid[:8]}" / name
+    return run_folder(folder, run) / name
 
 
 def raw_paths(folder: Path) -> list[Path]:

@@ -1,8 +1,9 @@
 """The results of all runs."""
 
 import os
+import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ from temper.errors import InputError, StoreError
 from temper.progress import Progress, Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import FORMAT, Kind, RunPlan, Slot
+from temper.store.claim import claimed_by_file, claimed_on_server
 from temper.store.database import (
     BUSY_SECONDS,
     connect,
@@ -40,6 +42,7 @@ from temper.store.rawfile import (
     is_intact,
     raw_path,
     read_boot,
+    run_folder,
     write_boot,
 )
 from temper.store.rescue import rebuild, set_aside
@@ -161,6 +164,22 @@ class Store:
             number: int = conn.execute(query).scalar_one()
         return number
 
+    @contextmanager
+    def making(self, run: int) -> Iterator[None]:
+        """Keep others from making a run, until the ``with`` block or we end.
+
+        Raises StoreError if another process is making it.
+        """
+        with self._transaction() as conn:
+            folder = self._raw_folder(_row(conn, run))
+        if self._engine.dialect.name == "postgresql":
+            # Raw files may be on several hosts.
+            claim = claimed_on_server(self._engine, run, self._what)
+        else:
+            claim = claimed_by_file(folder.with_suffix(".lock"), run, self._what)
+        with claim:
+            yield
+
     def missing(self, run: int) -> list[Slot]:
         """Return the slots of a run that have no intact boot, in the plan's order.
 
@@ -213,6 +232,27 @@ class Store:
         with self._transaction() as conn:
             self._head(conn, run)
             conn.execute(update(runs).where(runs.c.id == run).values(finished=now))
+
+    def delete(self, numbers: Collection[int]) -> None:
+        """Remove runs, their boots and their raw files.
+
+        Runs that could be removed only in part are still listed, and can be deleted
+        again. Raises InputError if there is no such run, and StoreError if a process
+        is making one, before anything is removed.
+        """
+        with ExitStack() as held:
+            for run in set(numbers):
+                held.enter_context(self.making(run))
+            conn = held.enter_context(self._transaction())
+            folders = [self._raw_folder(_row(conn, run)) for run in set(numbers)]
+            conn.execute(delete(boots).where(boots.c.run.in_(numbers)))
+            conn.execute(delete(runs).where(runs.c.id.in_(numbers)))
+            # Files that outlive their run would bring it back when a lost database is
+            # rebuilt from them.
+            for folder in folders:
+                with explained(f"the raw files in {folder}"):
+                    if folder.exists():
+                        shutil.rmtree(folder)
 
     def runs(self) -> list[RunSummary]:
         """Return all runs, newest first."""
@@ -274,13 +314,12 @@ class Store:
 
     def _head(self, conn: Connection, run: int, lock: bool = False) -> RunHead:
         """Read a run; with ``lock``, other processes cannot save to it meanwhile."""
-        query = select(runs).where(runs.c.id == run)
-        # SQLite has no row locks, but there the transaction locks the whole file.
-        row = conn.execute(query.with_for_update() if lock else query).mappings()
-        found = row.one_or_none()
-        if found is None:
-            raise InputError(f"there is no run {run}", "'temper runs' lists all runs")
-        return run_head(found, self._name)
+        return run_head(_row(conn, run, lock), self._name)
+
+    def _raw_folder(self, row: RowMapping) -> Path:
+        """Return the folder of a run's raw files, even if its plan is unreadable."""
+        head = RunHead.model_construct(id=row["id"], uuid=row["uuid"])
+        return run_folder(self._folder, head)
 
     def _raw(self, head: RunHead, slot: Slot) -> Path:
         return raw_path(self._folder, head, slot)
@@ -294,6 +333,16 @@ def _name(url: URL, data: Path) -> str:
     if database.is_relative_to(data.resolve()):
         return str(database.relative_to(data.resolve()))
     return str(database)
+
+
+def _row(conn: Connection, run: int, lock: bool = False) -> RowMapping:
+    query = select(runs).where(runs.c.id == run)
+    # SQLite has no row locks, but there the transaction locks the whole file.
+    rows = conn.execute(query.with_for_update() if lock else query).mappings()
+    found = rows.one_or_none()
+    if found is None:
+        raise InputError(f"there is no run {run}", "'temper runs' lists all runs")
+    return found
 
 
 def _finished(conn: Connection, run: int) -> str | None:
