@@ -1,11 +1,23 @@
-"""Commands on the store of runs: runs, diff, delete."""
+"""Commands on the store of runs: runs, diff, history, delete."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from temper.analysis.diff import diff_report
-from temper.cli.options import LARGEST_RUN, JsonPath
+from temper.analysis.history import HistoryReport, history_report
+from temper.arch import DEFAULT_ARCH, arch_named
+from temper.catalog import check_known, feature_named
+from temper.cli.completion import complete_attacked, complete_workloads
+from temper.cli.options import (
+    LARGEST_RUN,
+    ArchName,
+    FeatureName,
+    JsonPath,
+    Setting,
+    listed,
+)
 from temper.cli.output import (
     confirmed,
     console,
@@ -14,8 +26,10 @@ from temper.cli.output import (
     write_data,
 )
 from temper.errors import InputError
+from temper.record.plan import Kind
 from temper.report.as_json import to_json
 from temper.report.diff_document import diff_document
+from temper.report.history_document import history_document
 from temper.report.listings import print_chosen_runs, print_runs
 from temper.report.progress import on_stderr
 from temper.store import Store
@@ -58,6 +72,75 @@ def diff(before: RunNumber, after: RunNumber, json: JsonPath = None) -> None:
         show_documents(diff_document(report))
     if report.differs:
         raise typer.Exit(1)
+
+
+@app.command()
+def history(
+    feature: FeatureName,
+    outcomes: Annotated[
+        bool, typer.Option("--outcomes", help="Outcomes of proofs instead of prices.")
+    ] = False,
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these (comma-separated).",
+            autocompletion=complete_attacked,
+            metavar="NAMES",
+        ),
+    ] = None,
+    workloads: Annotated[
+        str | None,
+        typer.Option(
+            help="Only prices of these (comma-separated).",
+            autocompletion=complete_workloads,
+            metavar="NAMES",
+        ),
+    ] = None,
+    arch: ArchName = DEFAULT_ARCH.name,
+    setting: Setting = "",
+    json: JsonPath = None,
+) -> None:
+    """List a feature's prices, or outcomes, from its first finished run to its last.
+
+    FEATURE may also be [bold]compare[/], for what temper compare measured.
+    """
+    if outcomes and workloads is not None:
+        raise InputError("proofs have no workloads", "leave out --workloads")
+    kind = _kind(feature, outcomes)
+    with Store.open(progress=on_stderr()) as store:
+        runs = {
+            run.id: partial(store.load, run.id)
+            for run in store.runs()
+            if run.finished
+            and (run.kind, run.feature) == (kind, feature)
+            and (run.arch, run.setting) == (arch_named(arch).name, setting)
+        }
+        report = history_report(feature, arch, setting, kind, runs)
+    if not report.runs:
+        raise _no_history(report)
+    check_known("variant", listed(variants), report.variants)
+    check_known("workload", listed(workloads), report.workloads)
+    report = report.only(listed(variants), listed(workloads))
+    if json:
+        write(json, to_json(report))
+    if json != "-":
+        show_documents(history_document(report))
+
+
+def _kind(feature: str, outcomes: bool) -> Kind:
+    if outcomes:
+        return Kind.PROVE
+    return Kind.COMPARE if feature == Kind.COMPARE.value else Kind.PRICE
+
+
+def _no_history(report: HistoryReport) -> InputError:
+    if report.feature != Kind.COMPARE.value:
+        # Raises a better error if it is not a feature.
+        feature_named(report.feature)
+    setting = f" with {report.setting}" if report.setting else ""
+    where = f"{report.feature} on {report.arch}{setting}"
+    left_out = "; ".join(f"run {n}: {why}" for n, why in report.left_out.items())
+    return InputError(f"there are no {report.of} of {where} to report", left_out)
 
 
 @app.command()

@@ -3,12 +3,13 @@
 import json
 
 from temper.analysis.diff_models import DiffReport
+from temper.analysis.history import HistoryReport
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.trial import TrialReport
 
 Report = PriceReport | ProofReport | TrialReport
 """The report of one run."""
-Data = Report | DiffReport
+Data = Report | DiffReport | HistoryReport
 """What ``--json`` writes and a schema describes."""
 
 SCHEMAS: dict[str, type[Data]] = {
@@ -16,6 +17,7 @@ SCHEMAS: dict[str, type[Data]] = {
     "prove.v2.json": ProofReport,
     "trial.v1.json": TrialReport,
     "diff.v1.json": DiffReport,
+    "history.v1.json": HistoryReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 
