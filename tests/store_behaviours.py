@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, inspect, text
 
 from made_up import kernel_facts, machine_facts, run_plan
 from temper.errors import InputError, StoreError
@@ -180,6 +180,23 @@ class StoreBehaviours:
     def store(self, url: str, data: Path) -> Iterator[Store]:
         with Store.open(url, data) as store:
             yield store
+
+    def test_reading_makes_no_store(self, url: str, data: Path) -> None:
+        with Store.open_to_read(url, data) as store:
+            assert store.runs() == []
+        assert not data.exists()
+        engine = create_engine(parse_url(url))
+        if engine.dialect.name == "postgresql":
+            assert not inspect(engine).has_table("temper_runs")
+        engine.dispose()
+
+    def test_what_is_read_is_what_was_saved(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        run = store.create_run(make_plan())
+        boots = fill(store, run)
+        with Store.open_to_read(url, data) as reader:
+            assert reader.load(run).boots == boots
 
     def test_gives_back_what_was_saved(self, store: Store) -> None:
         run = store.create_run(make_plan())

@@ -61,7 +61,7 @@ class Lab:
         if resume is not None:
             raise InputError("--plan shows a new run", "leave out --resume")
         machine = self._machine(plan)
-        with Store.open(progress=self.progress) as store:
+        with Store.open_to_read(progress=self.progress) as store:
             known = seconds_a_boot(plan, _readable(store))
         takes = estimate(
             plan,

@@ -51,7 +51,7 @@ def report(
     json: JsonPath = None,
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown or JSON."""
-    with Store.open(progress=on_stderr()) as store:
+    with Store.open_to_read(progress=on_stderr()) as store:
         found = _reports(store, run)
     if json:
         write(json, to_json(found[-1]))

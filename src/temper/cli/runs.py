@@ -49,7 +49,7 @@ RunNumbers = Annotated[list[int], _RUN]
 @app.command()
 def runs(json: JsonPath = None) -> None:
     """List all runs, newest first."""
-    with Store.open(progress=on_stderr()) as store:
+    with Store.open_to_read(progress=on_stderr()) as store:
         found = store.runs()
     if json:
         write_data(json, [run.model_dump(mode="json") for run in found])
@@ -64,7 +64,7 @@ def diff(before: RunNumber, after: RunNumber, json: JsonPath = None) -> None:
     Exit status 0 means that nothing differs: all values, refusals and outcomes that
     both runs have are the same.
     """
-    with Store.open(progress=on_stderr()) as store:
+    with Store.open_to_read(progress=on_stderr()) as store:
         report = diff_report(store.load(before), store.load(after))
     if json:
         write(json, to_json(report))
@@ -107,7 +107,7 @@ def history(
     if outcomes and workloads is not None:
         raise InputError("proofs have no workloads", "leave out --workloads")
     kind = _kind(feature, outcomes)
-    with Store.open(progress=on_stderr()) as store:
+    with Store.open_to_read(progress=on_stderr()) as store:
         runs = {
             run.id: partial(store.load, run.id)
             for run in store.runs()

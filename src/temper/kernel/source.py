@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -108,10 +108,12 @@ def _tarball_source(path: Path, cache: Cache) -> Source:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     source = Source(path, _tarball_version(path), f"sha256:{file_digest(path)}")
-    note.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as new:
-        json.dump(asdict(source), new, default=str)
-    Path(new.name).replace(note)
+    # Who cannot write there can still look.
+    with suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as new:
+            json.dump(asdict(source), new, default=str)
+        Path(new.name).replace(note)
     return source
 
 

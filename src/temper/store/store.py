@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -32,8 +33,10 @@ from temper.store.claim import claimed_by_file, claimed_on_server
 from temper.store.database import (
     BUSY_SECONDS,
     connect,
+    copy_database,
     explained,
     find_damage,
+    is_writable,
     parse_url,
     use_wal,
 )
@@ -41,13 +44,14 @@ from temper.store.rawfile import (
     RunHead,
     is_intact,
     raw_path,
+    raw_paths,
     read_boot,
     run_folder,
     write_boot,
 )
 from temper.store.rescue import rebuild, set_aside
 from temper.store.rows import boot_row, plan_head, run_head, run_row, timestamp
-from temper.store.schema import boots, prepare, runs
+from temper.store.schema import boots, is_prepared, prepare, runs
 
 
 class RunSummary(BaseModel):
@@ -81,11 +85,12 @@ class Store:
     may use a store at once.
     """
 
-    def __init__(self, url: URL, data: Path) -> None:
-        self._engine = connect(url)
+    def __init__(self, url: URL, data: Path, copy: URL | None = None) -> None:
+        self._engine = connect(copy or url)
         self._what = f"the results store {url.render_as_string(hide_password=True)}"
         self._folder = data / "runs"
         self._name = _name(url, data)
+        self._on_close = ExitStack()
 
     @classmethod
     def open(
@@ -105,20 +110,67 @@ class Store:
         schema version and for anything that the host or server refuses.
         """
         data = data or paths.data_home()
-        given = url or os.environ.get("TEMPER_STORE")
-        parsed = (
-            parse_url(given)
-            if given
-            else URL.create("sqlite", database=str(data / "results.db"))
-        )
+        parsed = _url(url, data)
         store = cls(parsed, data)
-        if parsed.get_backend_name() == "sqlite":
-            store._prepare_sqlite(Path(str(parsed.database)), progress or Quiet())
+        if database := store._database:
+            store._prepare_sqlite(database, progress or Quiet())
         else:
             # A server has backups, and the raw files may be on other hosts.
             with store._transaction() as conn:
                 prepare(conn, store._what)
         return store
+
+    @classmethod
+    def open_to_read(
+        cls,
+        url: str | None = None,
+        data: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open a store in order to read it, for which it need not be writable.
+
+        A store that may be written is opened as by ``open``, which also mends it. Where
+        there is none, none is created; it reads as empty. Raises what ``open`` does.
+        """
+        data = data or paths.data_home()
+        parsed = _url(url, data)
+        store = cls(parsed, data)
+        if store._is_to_be_opened():
+            return cls.open(url, data, progress)
+        return cls._of_copy(parsed, data, progress or Quiet())
+
+    def _is_to_be_opened(self) -> bool:
+        """Whether the store is there, or lost, and not just to be looked at."""
+        with explained(self._what):
+            if database := self._database:
+                there = database.exists() or any(raw_paths(self._folder))
+                return there and is_writable(database)
+        with self._transaction() as conn:
+            return is_prepared(conn)
+
+    @property
+    def _database(self) -> Path | None:
+        """The SQLite file; None if it is on a server."""
+        url = self._engine.url
+        sqlite = url.get_backend_name() == "sqlite"
+        return Path(str(url.database)) if sqlite else None
+
+    @classmethod
+    def _of_copy(cls, url: URL, data: Path, progress: Progress) -> Self:
+        """Open a private copy, since SQLite writes even in order to read."""
+        with ExitStack() as cleanup:
+            scratch = cleanup.enter_context(TemporaryDirectory(prefix="temper-"))
+            database = Path(scratch) / "results.db"
+            store = cls(url, data, URL.create("sqlite", database=str(database)))
+            with explained(store._what):
+                if url.get_backend_name() == "sqlite":
+                    copy_database(Path(str(url.database)), database)
+                if damage := find_damage(database):
+                    set_aside(database)
+                    progress.say(f"{store._what} is damaged ({damage}): left as it is")
+                store._fill(progress)
+            store._on_close = cleanup.pop_all()
+            return store
 
     def _prepare_sqlite(self, database: Path, progress: Progress) -> None:
         with explained(self._what):
@@ -132,6 +184,10 @@ class Store:
             aside = set_aside(database)
             progress.say(f"{database} is damaged ({damage}); renamed to {aside}")
         use_wal(database)
+        self._fill(progress)
+
+    def _fill(self, progress: Progress) -> None:
+        """Enter what the raw files tell, if the database is a new one."""
         with self._transaction() as conn:
             if prepare(conn, self._what):
                 rebuild(conn, self._folder, self._name, progress)
@@ -139,6 +195,7 @@ class Store:
     def close(self) -> None:
         """Disconnect from the database."""
         self._engine.dispose()
+        self._on_close.close()
 
     def __enter__(self) -> Self:
         return self
@@ -323,6 +380,14 @@ class Store:
 
     def _raw(self, head: RunHead, slot: Slot) -> Path:
         return raw_path(self._folder, head, slot)
+
+
+def _url(given: str | None, data: Path) -> URL:
+    """Return the URL of the store that the user means."""
+    text = given or os.environ.get("TEMPER_STORE")
+    if text:
+        return parse_url(text)
+    return URL.create("sqlite", database=str(data / "results.db"))
 
 
 def _name(url: URL, data: Path) -> str:
