@@ -11,7 +11,7 @@ UV = $(shell command -v uv || echo .tools/bin/uv)
 RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.
 PYTEST = env --default-signal=INT $(RUN) pytest
-SCRIPTS = scripts/setup scripts/check-setup scripts/picture .ci/run \
+SCRIPTS = temper scripts/setup scripts/check-setup scripts/picture .ci/run \
 	libvgetrandom/tests/statistics_battery.sh
 C_FILES = $(shell find target plugin features libvgetrandom -name '*.[ch]' -not -path '*/build/*')
 
@@ -22,13 +22,13 @@ setup: ## Install what is missing, with apt-get and uv
 	@scripts/setup $(SETUP)
 
 demo: setup ## Prove and price stock kstack on Linux 6.12, write report.html
-	$(RUN) temper prove kstack --variants off,stock --proofs prediction
-	$(RUN) temper price kstack --variants off,stock
-	$(RUN) temper report --html report.html
+	./temper prove kstack --variants off,stock --proofs prediction
+	./temper price kstack --variants off,stock
+	./temper report --html report.html
 	@echo "The report: $(CURDIR)/report.html"
 	@echo "All variants and all proofs, which build 3 more kernels and take a while:"
-	@echo "  $(RUN) temper prove kstack"
-	@echo "  $(RUN) temper price kstack"
+	@echo "  ./temper prove kstack"
+	@echo "  ./temper price kstack"
 
 # Prerequisites see this too: their setup installs what the tests need.
 check integration: SETUP = check
@@ -59,9 +59,9 @@ unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit
 
 integration: setup ## Run the tests with real builds and boots (minutes)
-	$(RUN) temper build kstack
-	$(RUN) temper build kstack --arch arm64
-	$(RUN) temper build kpkeys --variants temper
+	./temper build kstack
+	./temper build kstack --arch arm64
+	./temper build kpkeys --variants temper
 	$(PYTEST) -v -n 2 $(CHOSEN) --durations=20 tests/integration
 	$(PYTEST) -v $(CHOSEN) tests/afterwards
 

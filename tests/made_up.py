@@ -45,7 +45,7 @@ def run_plan(
             for repeat in range(repeats)
             for variant in variants
         ),
-        "command": "uv run temper price kstack",
+        "command": "temper price kstack",
         "temper_version": "0.1.0",
     }
     return RunPlan(**{**given, **changes})
@@ -62,7 +62,10 @@ def machine_facts(**changes: object) -> MachineFacts:
         "clock": "instructions executed (icount)",
         "unit": "instructions",
         "exact": True,
-        "details": {"command": "qemu-system-x86_64 -accel tcg"},
+        "details": {
+            "command": "qemu-system-x86_64 -accel tcg",
+            "host": "lab (a CPU, x86_64, Linux 6.1.0)",
+        },
     }
     return MachineFacts(**{**given, **changes})
 

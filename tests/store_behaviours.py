@@ -343,7 +343,7 @@ class StoreBehaviours:
         for read in (store.load, store.plan):
             with pytest.raises(StoreError, match="by another version") as caught:
                 read(run)
-            assert caught.value.hint == "measure again: uv run temper price kstack"
+            assert caught.value.hint == "measure again: temper price kstack"
 
     def test_what_is_deleted_is_gone_with_its_files(
         self, store: Store, url: str, data: Path

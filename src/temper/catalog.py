@@ -71,6 +71,8 @@ Inside = Annotated[str, AfterValidator(_is_inside)]
 Param = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 """A number, and no text that could be read as one."""
 
+_OTHERS = "*"
+
 
 class Variant(Plain):
     """One way to run a kernel with the feature compiled in."""
@@ -83,7 +85,8 @@ class Variant(Plain):
     expect: Outcome | dict[str, Outcome] = Field(default_factory=dict)
     """The outcome that all proofs must have, or proof -> its outcome.
 
-    A proof that is not in the table may have any outcome, which is just reported.
+    ``*`` in the table stands for all proofs that it does not name. Without that, a
+    proof that is not in the table may have any outcome, which is just reported.
     """
     patches: tuple[Inside, ...] = ()
     """Folders of ``*.patch`` in the feature's folder, in order."""
@@ -97,7 +100,7 @@ class Variant(Plain):
     def expected(self, proof: str) -> Outcome | None:
         """Return the outcome that ``proof`` must have; None: any outcome."""
         if isinstance(self.expect, dict):
-            return self.expect.get(proof)
+            return self.expect.get(proof, self.expect.get(_OTHERS))
         return self.expect
 
 
@@ -215,7 +218,9 @@ class Feature(Plain):
             return self._nothing_is_expected()
         for name, variant in self.all_variants.items():
             if isinstance(variant.expect, dict):
-                _check_names(name, variant.expect.keys(), self.proofs.keys())
+                _check_names(
+                    name, variant.expect.keys(), self.proofs.keys() | {_OTHERS}
+                )
         self._check_expected_of_roles()
         for proof in self.proofs:
             if all(
@@ -331,7 +336,11 @@ def read_toml(path: Path, model: type[_Model], **more: object) -> _Model:
         return model.model_validate({**fields, **more})
     except FileNotFoundError:
         raise InputError(f"{path} is missing", guide) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8: {error.reason}") from error
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
@@ -403,8 +412,32 @@ def _check_judges(path: Path, feature: Feature) -> None:
 
 
 def feature_names(root: Path = FEATURES) -> list[str]:
-    """Return the names of all features in the catalogue."""
-    return sorted(path.parent.name for path in root.glob("*/feature.toml"))
+    """Return the names of all features in the catalogue, unreadable ones too."""
+    if not root.is_dir():
+        return []
+    return sorted(path.name for path in root.iterdir() if _is_feature(path))
+
+
+def _is_feature(folder: Path) -> bool:
+    try:
+        (folder / "feature.toml").lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # Whoever loads it is told what is wrong.
+        return True
+    return True
+
+
+def all_features(root: Path = FEATURES) -> tuple[list[Feature], list[InputError]]:
+    """Return the features that can be loaded, and what is wrong with the others."""
+    features, errors = [], []
+    for name in feature_names(root):
+        try:
+            features.append(load_feature(root / name))
+        except InputError as error:
+            errors.append(error)
+    return features, errors
 
 
 def feature_named(name: str, root: Path = FEATURES) -> Feature:

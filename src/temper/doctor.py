@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
@@ -14,11 +13,13 @@ from pydantic import BaseModel, ConfigDict
 
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch
 from temper.catalog import feature_named, feature_names
+from temper.invocation import as_typed
 from temper.kernel.builder import BUILD_TOOLS
 from temper.kernel.compiler import cross_prefix
 from temper.kernel.source import DEBIAN_SOURCES
 from temper.paths import cache_home, data_home
 from temper.process import PACKAGES
+from temper.scratch import scratch_folder
 
 TOOLS = tuple(dict.fromkeys((*BUILD_TOOLS, "cpio", "git", "setpriv", "tar", "xz")))
 """Programs that Temper calls by name, on every architecture."""
@@ -214,8 +215,8 @@ def _tool(program: str) -> Finding:
 def _library(
     compiler: str, name: str, package: str, arguments: tuple[str, ...]
 ) -> Finding:
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "main.c")
+    with scratch_folder() as folder:
+        source = folder / "main.c"
         source.write_text("int main(void) { return 0; }\n")
         output = _output(compiler, str(source), "-o", f"{folder}/main", *arguments)
     if output is None:
@@ -253,7 +254,8 @@ def _disk(name: str, folder: Path, needed: float) -> Finding:
     free = shutil.disk_usage(there).free / GIB
     found = f"{free:.1f} GiB free at {folder}"
     if free < needed:
-        cure = f"free {needed:.1f} GiB there; 'temper cache prune' may help"
+        prune = as_typed("temper cache prune")
+        cure = f"free {needed:.1f} GiB there; '{prune}' may help"
         return _lacking(name, found, cure)
     return _ok(name, found)
 

@@ -52,9 +52,27 @@ class SeriesError(BuildError):
 
 
 class InterruptError(TemperError):
-    """The user stopped it; finished work is kept."""
+    """The user or the host stopped it; finished work is kept."""
 
-    exit_code = 130
+    def __init__(self, message: str, hint: str = "", exit_code: int = 130) -> None:
+        """``exit_code``: 128 and the number of the signal."""
+        super().__init__(message, hint)
+        self.exit_code = exit_code
+
+
+class Signalled(BaseException):
+    """A signal asks this program to end; it interrupts whatever is going on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class UnreadError(TemperError):
+    """Nobody reads stdout any more, as after ``| head``: end without a word."""
+
+    exit_code = 141
+    """As if SIGPIPE had ended us."""
 
 
 class StoreError(InfraError):

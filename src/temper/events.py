@@ -17,8 +17,8 @@ class Event(Plain):
     title: str
     expected_complaints: tuple[Pattern, ...] = ()
     """Regular expressions of complaints that the event itself causes."""
-    needs: tuple[str, ...] = ()
-    """Files of the host; ``scripts/setup events`` installs them."""
+    needs: dict[str, str] = Field(default_factory=dict)
+    """File of the host -> Debian's package that has it."""
 
 
 class Events(Plain):

@@ -1,9 +1,12 @@
 """Where Temper keeps its files, by the XDG base directory rules."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
+
+from temper.errors import InputError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 """The checkout: features/, kernel/, target/ and plugin/ stand in it."""
@@ -11,16 +14,34 @@ FEATURES = REPOSITORY / "features"
 
 
 def cache_home() -> Path:
-    """Return the folder of kernels, sources and target programs."""
-    return platformdirs.user_cache_path("temper", appauthor=False)
+    """Return the folder of kernels, sources and target programs.
+
+    Raises InputError if nothing says where it is.
+    """
+    return _home(platformdirs.user_cache_path, "XDG_CACHE_HOME")
 
 
 def data_home() -> Path:
-    """Return the folder of results; ``TEMPER_DATA`` overrides it."""
+    """Return the folder of results; ``TEMPER_DATA`` overrides it.
+
+    Raises InputError if nothing says where it is.
+    """
     given = os.environ.get("TEMPER_DATA")
     if given:
         return Path(given)
-    return platformdirs.user_data_path("temper", appauthor=False)
+    return _home(platformdirs.user_data_path, "TEMPER_DATA")
+
+
+def _home(find: Callable[..., Path], variable: str) -> Path:
+    hint = f"set HOME or {variable} to the absolute path of a folder"
+    try:
+        path = find("temper", appauthor=False)
+    except RuntimeError:
+        path = Path()
+    # Older versions of platformdirs return a folder of the name "~".
+    if not path.is_absolute():
+        raise InputError("there is no home directory for Temper's files", hint)
+    return path
 
 
 def portable(path: Path) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from temper.errors import InfraError
+from temper.invocation import as_typed
 
 PACKAGES = {
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
@@ -26,7 +27,7 @@ PACKAGES = {
 }
 """Tool -> Debian's package, if the names differ."""
 
-DISK_FULL_HINT = "temper cache prune"
+DISK_FULL_HINT = as_typed("temper cache prune")
 SCRATCH_FULL_HINT = "free some space, or set TMPDIR to another folder"
 
 _GRACE = 5.0

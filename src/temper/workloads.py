@@ -85,6 +85,12 @@ def common_workloads() -> tuple[str, ...]:
     return _names({p: table[p] for p in table if not table[p].get("on_request")})
 
 
+def comparable_workloads() -> tuple[str, ...]:
+    """Return the names of the workloads that need no module, so no kernel source."""
+    table = workload_table()
+    return _names({p: table[p] for p in table if not table[p].get("module")})
+
+
 def _names(table: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     return tuple(
         f"{program}/{word}"

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from lab import QUANTILES, SYSCALLS, Answer, ask
 
+from temper.digest import file_digest
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 PACKAGE = re.compile(r"^linux-image-(6\.12\.\d+)\S*-cloud-amd64(?:-unsigned)?$")
@@ -41,43 +43,67 @@ def newest_package(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def image(pytestconfig: pytest.Config) -> Path:
-    """Download and unpack the newest one, unless one is there already."""
+def package(pytestconfig: pytest.Config) -> Path:
+    """Download the newest one, unless one is there already."""
     assert shutil.which("apt-get"), "Debian's kernel comes from Debian"
     assert pytestconfig.cache is not None
     folder = pytestconfig.cache.mkdir("debian-cloud-kernel")
-    kept = sorted(path for path in folder.glob("linux-image-*") if path.is_dir())
-    if not kept:
-        # Old lists name packages that are no longer there.
-        update_lists(folder)
-    package = kept[-1].name if kept else newest_package(folder)
-    unpacked = folder / package
-    if not kept:
-        call("apt-get", "download", package, cwd=folder)
-        (archive,) = folder.glob(f"{package}_*.deb")
-        partial = folder / "partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        call("dpkg-deb", "-x", archive, partial, cwd=folder)
-        archive.unlink()
-        partial.rename(unpacked)
-    (found,) = (unpacked / "boot").glob("vmlinuz-*")
-    return found
+    kept = sorted(folder.glob("linux-image-*.deb"))
+    if kept:
+        return kept[-1]
+    # Old lists name packages that are no longer there.
+    update_lists(folder)
+    call("apt-get", "download", newest_package(folder), cwd=folder)
+    (archive,) = folder.glob("linux-image-*.deb")
+    return archive
 
 
 @pytest.fixture(scope="module")
-def compared(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    call("dpkg-deb", "-x", package, folder, cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compared(
+    package: Path, unpacked: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Answer:
     return ask(
         tmp_path_factory.mktemp("compare"),
-        *("compare", str(image), str(image), "--calls", "20000"),
+        *("compare", str(package), str(unpacked), "--calls", "20000"),
         *("--cmdline-a", f"{OPTION}=off", "--cmdline-b", f"{OPTION}=on"),
     )
 
 
-def test_the_counts_are_exact(compared: Answer, image: Path) -> None:
+def test_the_counts_are_exact(compared: Answer, unpacked: Path) -> None:
     assert compared.status == 0, compared.output
     assert compared.report["exact"] is True, compared.report["exact_why"]
+    (image,) = (unpacked / "boot").glob("vmlinuz-*")
     for variant in compared.report["variants"].values():
         assert variant["kernel_release"] == image.name.removeprefix("vmlinuz-")
+
+
+def test_the_report_says_what_was_booted(
+    compared: Answer, package: Path, unpacked: Path
+) -> None:
+    """The package, and the folder that dpkg unpacked it to, are the same kernel."""
+    before, after = compared.report["variants"].values()
+    (image,) = (unpacked / "boot").glob("vmlinuz-*")
+    (config,) = (unpacked / "boot").glob("config-*")
+    assert before["title"] == package.name
+    assert before["kernel_key"] == f"file:{file_digest(package)}"
+    name, version = package.name.split("_")[:2]
+    assert before["package"] == f"{name} {version}"
+    assert before["image"] == f"boot/{image.name}"
+    assert before["image_hash"] == file_digest(image)
+
+    assert after["title"] == f"{unpacked.name}/boot/{image.name}"
+    assert after["kernel_key"] == f"file:{file_digest(image)}"
+    assert (after["package"], after["image"]) == ("", "")
+    for variant in (before, after):
+        assert variant["config_hash"] == file_digest(config)
+        assert "gcc" in variant["compiler"]
 
 
 def test_all_calls_pay_the_same_in_the_tail_too(compared: Answer) -> None:
@@ -99,3 +125,30 @@ def test_a_call_reads_the_clock_once_more(compared: Answer, workload: str) -> No
 def test_it_does_not_claim_to_have_checked_the_feature(compared: Answer) -> None:
     assert compared.report["in_force"] == {}
     assert "no feature is named" in compared.report["in_force_note"]
+
+
+@pytest.fixture(scope="module")
+def on_another_cpu(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return ask(
+        tmp_path_factory.mktemp("epyc"),
+        *("compare", str(package), str(package), "--cpu", "EPYC-Rome"),
+        *("--workload", "syscall/getpid", "--workload", "ctx/pipe", "--calls", "500"),
+    )
+
+
+def test_another_cpu_model_is_as_exact(on_another_cpu: Answer) -> None:
+    report = on_another_cpu.report
+    assert on_another_cpu.status == 0, on_another_cpu.output
+    assert report["exact"] is True, report["exact_why"]
+    assert report["title"] == "two kernels, on CPU model EPYC-Rome"
+    assert " --cpu EPYC-Rome" in report["command"]
+    for variant in report["variants"].values():
+        assert variant["cpu_model"] == "EPYC-Rome"
+        # QEMU warns of them, and boots.
+        assert "xsaves" in variant["cpu_lacks"].split(", ")
+    assert on_another_cpu.run.plan.cpu == "EPYC-Rome"
+
+
+def test_the_workloads_that_were_named_are_compared(on_another_cpu: Answer) -> None:
+    found = {row["workload"] for row in on_another_cpu.report["rows"]}
+    assert found == {"syscall/getpid", "ctx/pipe"}

@@ -115,6 +115,30 @@ def test_plugin_and_clock_agree_over_ticks(priced: Answer) -> None:
             assert 0 <= more < boots[0].workloads[workload].elapsed / 1_000_000
 
 
+CAMPAIGN = ("selftest", "exact", "kstack", "--pairs", "1")
+
+
+def test_a_short_campaign_finds_no_difference(tmp_path: Path) -> None:
+    answer = ask(tmp_path, *CAMPAIGN)
+    assert answer.status == 0, answer.output
+    report = answer.report
+    assert (report["exact"], report["pairs"], report["outliers"]) == (True, 1, [])
+    assert len(report["workloads"]) == 4
+    for boot in answer.run.boots:
+        assert "rr=record" in boot.facts.machine.details["command"]
+
+
+def test_a_campaign_notices_a_lost_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, DEFAULT_KIND, WithoutSeed)
+    answer = ask(tmp_path, *CAMPAIGN)
+    assert answer.status == 1
+    assert answer.report["exact"] is False
+    assert answer.report["unequal"]
+    assert "NOT EXACT" in answer.output
+
+
 @pytest.mark.parametrize("machine", [WithoutIcount, WithoutSeed])
 def test_a_flag_left_out_is_noticed(
     machine: type[WithoutFlag], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

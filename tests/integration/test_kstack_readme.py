@@ -1,6 +1,6 @@
 """The tables in kstack's README are what is measured.
 
-``TEMPER_REGENERATE=1 uv run pytest tests/integration/test_kstack_readme.py`` writes
+``TEMPER_REGENERATE=1 .venv/bin/pytest tests/integration/test_kstack_readme.py`` writes
 them anew, between their markers; look at the difference before committing it.
 """
 

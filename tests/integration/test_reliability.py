@@ -37,9 +37,7 @@ X86_64 = arch_named("x86_64")
 TEMPER = str(Path(sys.executable).with_name("temper"))
 PRICE = ("price", "kstack", "--variants", "off,stock", "--calls", "1000")
 PROVE = ("prove", "kstack", "--variants", "off,stock", "--proofs", "prediction")
-WAY_ON = (
-    "finished boots are kept; resume with: uv run temper {} --arch x86_64 --resume 1"
-)
+WAY_ON = "finished boots are kept; resume with: temper {} --arch x86_64 --resume 1"
 PATIENCE = 300.0
 """Seconds for what takes five on an idle host."""
 

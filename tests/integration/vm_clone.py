@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from lab import ARCH
@@ -21,12 +22,11 @@ PATIENCE = 300.0
 class _Talkative(Tcg):
     """Has a monitor, a serial port that is a socket, and a button to stop itself."""
 
-    # QEMU cannot save a machine that it records.
-    in_turn = False
-
     def command(self, request: BootRequest, work: Path) -> list[str]:
+        # QEMU cannot save a machine that it records.
+        saved = replace(request, in_turn=False)
         return [
-            *super()._command(request, work),
+            *super()._command(saved, work),
             *port_words(work),
             *monitor_words(work),
             *("-device", "pvpanic", "-action", "panic=pause"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from made_up import kernel_facts, machine_facts, run_plan
+from temper.errors import InputError
 from temper.machine import BootRequest, BootResult, Clock, Guest, Needs, Watcher
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord, parse_record
@@ -55,6 +56,8 @@ class FakeMachine:
     """What guests that were led were asked for."""
     patience: float = 20
     """Of guests that are led."""
+    unknown_cpu: str = ""
+    """A CPU model that it has not."""
     name: str = "fake"
     channel: str = "/dev/fake"
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -67,6 +70,10 @@ class FakeMachine:
 
     def boots_at_once(self, cpus: int, memory: int) -> int:
         return 2
+
+    def check_cpu(self, model: str) -> None:
+        if model == self.unknown_cpu:
+            raise InputError(f"no CPU model '{model}'")
 
     def prepare(self) -> None:
         self.prepared += 1
@@ -94,7 +101,7 @@ class FakeMachine:
         with self.lock:
             self.led.append(request)
         command = [sys.executable, str(FAKE_QEMU), "-init", request.cmdline]
-        return Guest(command, work, self.patience, watcher.stop)
+        return Guest(command, work, self.patience, watcher)
 
 
 def prepared(

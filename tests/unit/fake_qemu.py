@@ -2,7 +2,7 @@
 """In the place of QEMU: a monitor and a port, and a guest that repeats what it hears.
 
 The commands of its monitor: ``fine`` answers, ``wrong`` is refused, ``quit`` ends it
-well and ``die`` badly, ``tell`` has an event happen.
+well and ``die`` badly, ``tell`` has an event happen, ``hang`` has no answer.
 
 With ``-init`` the guest answers lines as target/led.c does: ``ok`` and the line again,
 or ``failed`` if it begins with ``fail``, or not at all if it begins with ``hang``. What
@@ -71,6 +71,8 @@ def monitor(server: socket.socket) -> int:
             case "tell":
                 stamp = {"seconds": 0, "microseconds": 0}
                 say(event=order["arguments"]["name"], data={}, timestamp=stamp)
+            case "hang":
+                continue
             case "die":
                 print("qemu: it hurts", file=sys.stderr, flush=True)
                 return 1

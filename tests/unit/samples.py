@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from made_up import kernel_facts, machine_facts, run_plan, variant_plan
 from temper.analysis.models import (
     InForceSummary,
+    PriceReport,
     ProofEvidence,
     ProofReport,
     VariantInfo,
 )
+from temper.analysis.price import price_report
 from temper.extension import loaded
 from temper.paths import FEATURES
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
@@ -204,6 +206,30 @@ def changed(boot: StoredBoot, **changes: object) -> StoredBoot:
     return boot.model_copy(update={"facts": facts})
 
 
+def with_bins(
+    boot: StoredBoot, workload: str, bins: Sequence[tuple[int, int]]
+) -> StoredBoot:
+    """Return a boot in which a workload's samples were these, and no tick hit any."""
+    records = [{**record} for record in boot.records]
+    for record in records:
+        if record.get("workload") != workload:
+            continue
+        if record["type"] == "histogram":
+            record["bins"] = [] if record["tick"] else [list(each) for each in bins]
+        else:
+            record["samples"] = sum(count for _, count in bins)
+    return boot.model_copy(update={"records": records})
+
+
+def priced(workload: str, bins: Sequence[tuple[int, int]]) -> PriceReport:
+    """Price stock, whose samples of a workload were these, against off as usual."""
+    boots = [
+        with_bins(boot, workload, bins) if boot.facts.variant == "stock" else boot
+        for boot in price_run().boots
+    ]
+    return price_report(price_run(boots=boots))
+
+
 POSITIONS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
     "off": lambda random: np.zeros(100_000, dtype=int),
     "stock": lambda random: random.integers(0, 64, 100_000) * 16,
@@ -265,6 +291,9 @@ def proof_report(
         },
         variants={v: _info(v) for v in outcomes},
         proofs={"prediction": "predict the next stack position from those seen before"},
+        started=STARTED,
+        hosts=["lab (a CPU, x86_64, Linux 6.1.0)"],
+        temper_version="0.1.0",
         command="temper prove kstack",
     )
 

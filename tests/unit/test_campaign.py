@@ -3,8 +3,10 @@
 import errno
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from temper.errors import BootError, InfraError
 from temper.machine import BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Slot
+from temper.record.plan import ProofPlan, Slot
 from temper.run.campaign import Campaign
 from temper.store import Store
 
@@ -29,6 +31,7 @@ class Meter:
     def __init__(self) -> None:
         self.total: float | None = None
         self.done: list[float] = []
+        self.notes: list[str] = []
 
     @contextmanager
     def task(self, title: str, total: float | None = None) -> Iterator["Meter"]:
@@ -37,6 +40,7 @@ class Meter:
 
     def update(self, done: float, total: float | None = None, note: str = "") -> None:
         self.done.append(done)
+        self.notes.append(note)
 
     def say(self, text: str) -> None:
         pass
@@ -193,6 +197,27 @@ def test_ctrl_c_stops_the_others_and_keeps_what_is_done(bench: Bench) -> None:
     assert bench.stored.finished is None
 
 
+def test_ctrl_c_comes_at_no_time_that_would_leave_a_lock_held(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once in fifty it hung, when it came as the first boots began."""
+    submit, submitted = ThreadPoolExecutor.submit, []
+
+    def interrupted(
+        pool: ThreadPoolExecutor, boot: Callable[..., StoredBoot], *words: object
+    ) -> "Future[StoredBoot]":
+        signal.raise_signal(signal.SIGINT)
+        submitted.append(words)
+        return submit(pool, boot, *words)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    bench.machine.behaviours |= dict.fromkeys(("off", "stock"), waits_to_be_stopped)
+    with pytest.raises(KeyboardInterrupt):
+        bench.boot_all()
+    assert len(submitted) == 4
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_ctrl_c_while_a_boot_is_saved_does_not_lose_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +283,16 @@ def test_a_program_that_fails_fails_the_boot(
     assert boot.records != []
 
 
+def test_an_attack_that_fails_leaves_the_boot_to_the_others(bench: Bench) -> None:
+    attack = ProofPlan(
+        title="an attack", line="syscall getpid 100 10", judge="none", params={}
+    )
+    plan = bench.prepared.plan.model_copy(update={"proofs": {"attack": attack}})
+    bench.prepared = replace(bench.prepared, plan=plan)
+    bench.machine.behaviours["stock"] = lambda watcher: result(0, 1)
+    assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
+
+
 def test_what_it_said_last_is_told(bench: Bench) -> None:
     console = "hello\n[    1.5] Linux\nno device\nno data\n\n[   12.125000] end\n"
     bench.machine.behaviours["stock"] = lambda _: result(0, 1, console=console)
@@ -281,10 +316,28 @@ def test_a_full_disk_is_named(bench: Bench, tmp_path: Path) -> None:
     bench.machine.behaviours["stock"] = fails(full)
     with pytest.raises(InfraError) as caught:
         bench.boot_all()
-    assert caught.value.message == (
-        f"a boot cannot work in {tmp_path / 'scratch'}: No space left on device"
-    )
+    assert caught.value.message == (f"the disk of {tmp_path / 'scratch'} is full")
     assert "TMPDIR" in caught.value.hint
+
+
+def test_a_file_that_somebody_removes_is_named(bench: Bench, tmp_path: Path) -> None:
+    def off(watcher: Watcher) -> BootResult:
+        (tmp_path / "syscall").unlink(missing_ok=True)
+        return result()
+
+    bench.machine.behaviours |= {"off": off, "stock": off}
+    with pytest.raises(InfraError) as caught:
+        bench.boot_all()
+    assert caught.value.message == (
+        f"a boot cannot go on: {tmp_path / 'syscall'}: No such file or directory"
+    )
+
+
+def test_without_a_folder_to_work_in_it_is_said(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "scratch").rmdir()
+    (tmp_path / "scratch").touch()
+    with pytest.raises(InfraError, match=r"cannot make a scratch folder: .*/scratch"):
+        bench.boot_all()
 
 
 def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> None:
@@ -292,6 +345,18 @@ def test_nothing_is_left_in_the_scratch_folder(bench: Bench, tmp_path: Path) -> 
     with pytest.raises(InfraError):
         bench.boot_all()
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_progress_tells_which_boot_keeps_us_waiting(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        watcher.on_wait("no output for 30 s, limit 180 s")
+        return result()
+
+    bench.machine.behaviours["stock"] = stock
+    bench.boot_all()
+    for boot in (1, 2):
+        note = f"stock, boot {boot}: no output for 30 s, limit 180 s"
+        assert note in bench.meter.notes
 
 
 def test_quiet_progress_will_do(bench: Bench) -> None:

@@ -1,20 +1,26 @@
 """The catalogue: what a feature.toml must hold, and how it is told what it lacks."""
 
 import re
+import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from typer.testing import CliRunner
+from unprivileged import run_python
 
 from temper.catalog import (
     Feature,
     InForceCheck,
     Proof,
     Variant,
+    all_features,
     feature_named,
     feature_names,
     load_feature,
 )
+from temper.cli import app
 from temper.errors import InputError
 from temper.paths import FEATURES, REPOSITORY
 from temper.record.outcome import Outcome
@@ -552,7 +558,62 @@ def test_what_is_wrong_is_named_with_its_file(
 
 def test_a_file_that_is_not_text_is_named(folder: Path) -> None:
     (folder / "feature.toml").write_bytes(b'name = "\xff"')
-    assert complaint(folder).message.startswith(f"{folder}/feature.toml is not TOML")
+    assert complaint(folder).message.startswith(f"{folder}/feature.toml is not UTF-8")
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(folder: Path) -> None:
+    (folder / "feature.toml").unlink()
+    (folder / "feature.toml").mkdir()
+    said = f"{folder}/feature.toml cannot be read: Is a directory"
+    assert complaint(folder).message == said
+
+
+LIST = """
+import sys
+from pathlib import Path
+from temper import catalog
+
+root = Path(sys.argv[1])
+features, errors = catalog.all_features(root)
+print(catalog.feature_names(root), [feature.name for feature in features])
+print(*[error.message for error in errors])
+"""
+
+
+@pytest.mark.parametrize("closed", ["", "feature.toml"])
+def test_a_feature_that_may_not_be_read_is_named_beside_the_others(
+    folder: Path, closed: str
+) -> None:
+    other = folder.with_name("another")
+    shutil.copytree(folder, other)
+    (other / closed).chmod(0)
+    try:
+        done = run_python(LIST, folder.parent)
+    finally:
+        (other / closed).chmod(0o755)
+    assert done.stderr == ""
+    names, errors = done.stdout.splitlines()
+    assert names == "['another', 'shadow'] ['shadow']"
+    assert errors == f"{other}/feature.toml cannot be read: Permission denied"
+
+
+def test_the_list_names_a_bad_feature_after_the_good_ones(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("broken", "worse"):
+        folder.with_name(name).mkdir()
+        (folder.with_name(name) / "feature.toml").write_text("name =")
+    features = partial(all_features, folder.parent)
+    monkeypatch.setattr("temper.catalog.all_features", features)
+    done = CliRunner().invoke(app, ["features"])
+    assert "shadow" in done.output
+    assert isinstance(done.exception, InputError)
+    assert done.exception.exit_code == 2
+    for line, name in zip(
+        done.exception.message.splitlines(), ("broken", "worse"), strict=True
+    ):
+        path = folder.with_name(name) / "feature.toml"
+        assert line.startswith(f"{path} is not TOML: Invalid value")
 
 
 def test_a_judge_that_lacks_a_parameter_is_told(folder: Path) -> None:

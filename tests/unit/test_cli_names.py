@@ -56,6 +56,19 @@ def test_each_name_of_a_list_is_completed(
     assert completed(*words) == names
 
 
+def test_workloads_are_completed_one_after_the_other() -> None:
+    words = ("compare", "a", "b", "--workload")
+    syscalls = ["syscall/getpid", "syscall/getppid", "syscall/invalid"]
+    assert completed(*words, "sys") == syscalls
+    another = (*words, "syscall/getpid", "--workload")
+    assert completed(*another, "sys") == syscalls[1:]
+    third = (*another, "ctx/pipe", "--calls", "1000", "--workload")
+    assert completed(*third, "ctx") == []
+    assert "micromm/fault" in completed(*third, "mic")
+    # They need a module, so they cannot be compared.
+    assert completed(*words, "vmalloc") == []
+
+
 def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None:
     variants = {"temperate": KSTACK.variants["off"]}
     features = {

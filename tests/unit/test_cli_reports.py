@@ -49,6 +49,7 @@ def test_the_newest_proof_goes_with_a_price(
         {"arch": "arm64"},
         {"feature": "kpkeys"},
         {"setting": "pseudo-nmi"},
+        {"cpu": "EPYC"},
     ],
 )
 def test_a_proof_of_something_else_does_not(

@@ -45,7 +45,7 @@ def test_runs_are_deleted_by_number_with_their_files(tmp_path: Path) -> None:
 def test_nothing_is_deleted_without_consent() -> None:
     with pytest.raises(InputError, match="no terminal to confirm it on") as caught:
         temper("delete", "1")
-    assert caught.value.hint == "--yes deletes without asking"
+    assert caught.value.hint == "--yes removes it without asking"
     assert left() == [3, 2, 1]
 
 

@@ -241,11 +241,11 @@ def test_an_unknown_event_is_refused(bench: Bench) -> None:
 
 
 def test_what_an_event_needs_is_looked_for_first(bench: Bench) -> None:
-    needs = TOML.replace('"sleep" }', '"sleep", needs = ["/no/firmware"] }')
+    needs = TOML.replace('"sleep" }', '"sleep", needs = { "/no/firmware" = "firm" } }')
     bench.write(needs)
     with pytest.raises(InfraError, match="sleep needs /no/firmware") as caught:
         bench.plan()
-    assert caught.value.hint == "scripts/setup events"
+    assert caught.value.hint == "apt-get install firm"
     assert bench.plan("reboot")
 
 
@@ -289,7 +289,9 @@ def test_an_init_that_is_silent_is_given_up(bench: Bench) -> None:
     bench.machine.patience = 2
     bench.script(order="hang")
     (boot, _) = bench.report("reboot").boots
-    assert boot.wrong == ["hang: no word from the guest's port in 2 s"]
+    assert boot.wrong == [
+        "hang: no word from the guest's port in 2 s; last on its console: 'of=max'"
+    ]
 
 
 def test_a_script_that_found_nothing_shows_nothing(bench: Bench) -> None:
@@ -326,7 +328,7 @@ def test_a_bug_in_a_script_is_its_authors(bench: Bench, found: str, error: str) 
 
 def test_a_host_that_fails_a_script_is_told_and_the_run_goes_on(bench: Bench) -> None:
     bench.script(found="open('/dev/full', 'w').write('x' * 99999)")
-    with pytest.raises(InfraError, match="No space left on device") as caught:
+    with pytest.raises(InfraError, match=r"the disk of .* is full") as caught:
         bench.run("reboot")
     assert "--resume 1" in caught.value.hint
 
@@ -421,7 +423,9 @@ def test_the_report_has_a_line_for_each_boot(
     print_documents(Console(width=78), [trial_document(bench.report())])
     text = capsys.readouterr().out
     assert "Events of kpkeys, run 1" in text
-    assert max(map(len, text.splitlines())) <= 78
+    # A line of the command may be longer if it is one word.
+    lines = [line for line in text.splitlines() if len(line.split()) > 2]
+    assert max(map(len, lines)) <= 78
     for name in ("sleep-max", "reboot-small"):
         (line,) = [x for x in text.splitlines() if name in x and "clean" in x]
         assert line

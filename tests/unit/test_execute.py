@@ -1,14 +1,16 @@
 """Runs from their first boot, and from where they were interrupted."""
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_machine import FakeMachine, prepared
+from fake_machine import FakeMachine, prepared, result
 
 from made_up import variant_plan
-from temper.errors import InfraError, InputError, InterruptError
+from temper.errors import InfraError, InputError, InterruptError, Signalled, StoreError
 from temper.machine import BootResult, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
@@ -17,7 +19,7 @@ from temper.run.execute import execute
 from temper.run.prepare import Prepared
 from temper.store import Store
 
-WAY_ON = "finished boots are kept; resume with: uv run temper price kstack --resume 1"
+WAY_ON = "finished boots are kept; resume with: temper price kstack --resume 1"
 
 
 class Bench:
@@ -80,18 +82,31 @@ def test_a_failing_host_without_a_hint(bench: Bench) -> None:
     assert caught.value.hint == WAY_ON
 
 
-def test_ctrl_c_is_told_with_the_way_on(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("stop", "status", "told"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Signalled(signal.SIGINT), 130, "interrupted"),
+        (Signalled(signal.SIGTERM), 143, "ended by SIGTERM"),
+        (Signalled(signal.SIGHUP), 129, "ended by SIGHUP"),
+    ],
+)
+def test_a_signal_is_told_with_the_way_on(
+    stop: BaseException,
+    status: int,
+    told: str,
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupted() -> None:
-        raise KeyboardInterrupt
+        raise stop
 
     machine = FakeMachine()
     monkeypatch.setattr(machine, "prepare", interrupted)
     with pytest.raises(InterruptError) as caught:
         bench.execute(machine)
-    assert caught.value.exit_code == 130
-    assert caught.value.message == "interrupted"
+    assert caught.value.exit_code == status
+    assert caught.value.message == told
     assert caught.value.hint == WAY_ON
 
 
@@ -105,6 +120,28 @@ def test_resuming_completes_the_run(bench: Bench) -> None:
     assert len(machine.booted) == 4 - len(done)
     for boot in done:
         assert boot in run.boots
+
+
+def test_a_run_that_is_being_made_is_refused_at_once(bench: Bench) -> None:
+    bench.interrupt(InfraError("QEMU was killed"))
+    done, machine = bench.store.load(1).boots, FakeMachine()
+    with bench.store.making(1), pytest.raises(StoreError) as caught:
+        bench.execute(machine, resume=1)
+    assert caught.value.message == f"process {os.getpid()} is making run 1"
+    assert caught.value.hint == "wait until it is done, or end it first"
+    assert machine.booted == []
+    assert bench.store.load(1).boots == done
+
+
+def test_a_new_run_is_being_made_until_its_end(bench: Bench) -> None:
+    def stock(watcher: Watcher) -> BootResult:
+        with pytest.raises(StoreError, match="is making run 1"), bench.store.making(1):
+            pass
+        return result()
+
+    bench.execute(FakeMachine({"stock": stock}))
+    with bench.store.making(1):
+        pass
 
 
 def test_a_finished_run_cannot_be_resumed(bench: Bench) -> None:
@@ -129,6 +166,10 @@ def test_resuming_mends_a_damaged_raw_file(bench: Bench) -> None:
     bench.execute(FakeMachine())
     (damaged,) = bench.folder.glob("data/runs/*/stock-1.jsonl.gz")
     damaged.write_bytes(b"torn")
+    with pytest.raises(StoreError) as caught:
+        bench.store.load(1)
+    way_out = "to repeat this boot: temper price kstack --resume 1 ("
+    assert caught.value.hint.startswith(way_out)
     machine = FakeMachine()
     assert len(bench.execute(machine, resume=1).boots) == 4
     assert machine.booted == ["stock"]
@@ -146,16 +187,16 @@ CHANGED = "kernel, programs, scripts or feature.toml have changed since"
     ("changes", "why"),
     [
         (
-            {"feature": "scs-switch", "command": "uv run temper price scs-switch"},
-            "it was: uv run temper price kstack",
+            {"feature": "scs-switch", "command": "temper price scs-switch"},
+            "it was: temper price kstack",
         ),
         (
-            {"kind": Kind.PROVE, "command": "uv run temper prove kstack"},
-            "it was: uv run temper price kstack",
+            {"kind": Kind.PROVE, "command": "temper prove kstack"},
+            "it was: temper price kstack",
         ),
         (
-            {"command": "uv run temper price kstack --calls 5"},
-            "its options were: uv run temper price kstack",
+            {"command": "temper price kstack --calls 5"},
+            "its options were: temper price kstack",
         ),
         (
             {

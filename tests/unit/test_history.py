@@ -129,13 +129,19 @@ def test_of_many_proofs_the_worst_is_told() -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store three prices, the last of them not finished, and one with a setting."""
+    """Store prices: two, one not finished, one with a setting, one on another CPU."""
     monkeypatch.setenv("TEMPER_DATA", str(tmp_path))
     monkeypatch.delenv("TEMPER_STORE", raising=False)
     made = price_run()
     with Store.open() as store:
-        for setting, done in (("", True), ("", True), ("", False), ("x", True)):
-            plan = made.plan.model_copy(update={"setting": setting})
+        for cpu, setting, done in (
+            ("", "", True),
+            ("", "", True),
+            ("", "", False),
+            ("", "x", True),
+            ("EPYC", "", True),
+        ):
+            plan = made.plan.model_copy(update={"cpu": cpu, "setting": setting})
             number = store.create_run(plan)
             for each in made.boots:
                 store.save_boot(number, each)

@@ -10,14 +10,14 @@ from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.stats.judging import Verdict
 
-writes = judge_named(FEATURES / "kpkeys", "writes", ("kind",))
+writes = judge_named(FEATURES / "kpkeys", "writes", ("kind", "least"))
 
 KIND, OTHER = 3, 4
 
 
 def judge(*pairs: tuple[int, int]) -> Verdict:
     samples = {"writes": np.array(pairs, dtype=np.int64).ravel()}
-    return writes(samples, {}, kind=float(KIND))
+    return writes(samples, {}, kind=float(KIND), least=1)
 
 
 def test_writes_that_all_fault_are_blocked() -> None:
@@ -35,6 +35,32 @@ def test_one_write_that_lands_is_enough(when: int) -> None:
     assert verdict.figures == {"tries": 3, "landed": 1}
 
 
+@pytest.mark.parametrize(
+    ("tries", "outcome"), [(7, Outcome.UNSUPPORTED), (8, Outcome.BLOCKED)]
+)
+def test_too_few_tries_show_nothing(tries: int, outcome: Outcome) -> None:
+    samples = {"writes": np.array([KIND, 0] * tries)}
+    assert writes(samples, {}, kind=float(KIND), least=8).outcome is outcome
+
+
+def test_one_that_lands_is_enough_however_few_there_were() -> None:
+    samples = {"writes": np.array([KIND, 1])}
+    assert writes(samples, {}, kind=float(KIND), least=8).outcome is Outcome.VULNERABLE
+
+
+def test_a_kernel_without_the_occasion_is_not_judged() -> None:
+    samples = {
+        "writes": np.array([KIND, 0, OTHER, 0]),
+        "inapplicable": np.array([KIND, KIND]),
+    }
+    verdict = writes(samples, {}, kind=float(KIND), least=1)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == ["this kernel has no such section that may write"]
+    assert writes(samples, {}, kind=float(OTHER), least=1).outcome is Outcome.BLOCKED
+    landed = {**samples, "writes": np.array([KIND, 1])}
+    assert writes(landed, {}, kind=float(KIND), least=1).outcome is Outcome.VULNERABLE
+
+
 def test_other_kinds_do_not_count() -> None:
     verdict = judge((OTHER, 1), (KIND, 0), (OTHER, 1))
     assert verdict.outcome is Outcome.BLOCKED
@@ -48,7 +74,7 @@ def test_what_was_not_tried_is_unsupported() -> None:
 
 
 def test_no_samples_are_unsupported() -> None:
-    verdict = writes({}, {}, kind=float(KIND))
+    verdict = writes({}, {}, kind=float(KIND), least=1)
     assert verdict.outcome is Outcome.UNSUPPORTED
 
 

@@ -1,16 +1,22 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kernels import Watcher
+from unprivileged import run_python
 
 from temper.errors import InfraError
+from temper.kernel import cache as kernel_cache
 from temper.kernel.cache import Cache, Entry, EntryFacts, Make
 from temper.progress import Quiet
 
@@ -93,13 +99,76 @@ def test_what_a_killed_run_left_is_not_used(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["hello", "manifest.json"]
 
 
+@contextmanager
+def another_process(cache: Cache, key: str = KEY) -> Iterator["subprocess.Popen[str]"]:
+    """Have an entry made by somebody who makes it, uses it, and does as it is told."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", OTHER, cache.root, key],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "making\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+OTHER = """
+import sys
+from pathlib import Path
+from temper.kernel.cache import Cache
+from temper.progress import Quiet
+
+def make(result, work):
+    (result / "hello").write_text("hello")
+    print("making", flush=True)
+    sys.stdin.readline()
+    return {}
+
+Cache(Path(sys.argv[1])).entry("programs", sys.argv[2], "a thing", make, Quiet())
+print("made", flush=True)
+sys.stdin.readline()
+"""
+
+
+def go_on(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "made\n"
+
+
 def test_who_comes_second_waits_and_says_so(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    with another_process(cache) as other:
+
+        class Listener(Watcher):
+            def say(self, text: str) -> None:
+                super().say(text)
+                go_on(other)
+
+        listener = Listener()
+        assert not cache.entry("programs", KEY, "a thing", never, listener).made
+    assert listener.said == [
+        "waiting for another process, which makes or checks a thing"
+    ]
+
+
+def test_who_waits_for_a_thread_of_its_own_process_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two boots of a run come to the plugin at once."""
+    monkeypatch.setattr("temper.kernel.cache._PATIENCE", 0.1)
     started, watcher, entries = threading.Event(), Watcher(), []
 
     def slowly(result: Path, work: Path) -> EntryFacts:
         started.set()
-        while not watcher.said:
-            time.sleep(0.01)
+        time.sleep(0.5)
         return hello(result, work)
 
     first = threading.Thread(
@@ -110,7 +179,7 @@ def test_who_comes_second_waits_and_says_so(tmp_path: Path) -> None:
     second = Cache(tmp_path).entry("programs", KEY, "a thing", never, watcher)
     first.join(10)
     assert (entries[0].made, second.made) == (True, False)
-    assert watcher.said == ["waiting for another run, which is making a thing"]
+    assert watcher.said == []
 
 
 def test_a_full_disk_says_the_way_out(tmp_path: Path) -> None:
@@ -130,7 +199,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     if os.geteuid() or subprocess.run(mount, check=False, timeout=10).returncode:
         pytest.skip("only root can mount a small disk")
     yield disk
-    subprocess.run(["umount", str(disk)], check=True, timeout=10)
+    subprocess.run(["umount", "--lazy", str(disk)], check=True, timeout=10)
 
 
 def test_a_really_full_disk_leaves_the_cache_usable(tiny_disk: Path) -> None:
@@ -144,12 +213,130 @@ def test_a_really_full_disk_leaves_the_cache_usable(tiny_disk: Path) -> None:
     assert put(cache, hello).made
 
 
-def test_an_unwritable_cache_is_said(tmp_path: Path) -> None:
-    def deny(_result: Path, _work: Path) -> EntryFacts:
-        raise PermissionError(errno.EACCES, "Permission denied", "x")
+LOOKS = [
+    lambda cache: put(cache, hello),
+    Cache.items,
+    lambda cache: cache.facts("kernels"),
+    lambda cache: cache.keys("kernels"),
+    Cache.verify,
+    Cache.prune,
+]
+WAY_OUT = "XDG_CACHE_HOME sets the folder that contains it"
 
-    with pytest.raises(InfraError, match="cache is not writable"):
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", ["cache", "cache/temper"])
+def test_a_cache_that_is_a_file_is_said(
+    look: Callable[[Cache], object], name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("")
+    with pytest.raises(
+        InfraError, match=r"the cache cannot be used: .*/cache"
+    ) as error:
+        look(Cache(tmp_path / name))
+    assert error.value.hint == WAY_OUT
+
+
+LOOK = """
+import sys
+from pathlib import Path
+from temper.errors import InfraError
+from temper.kernel import cache as kernel_cache
+from temper.kernel.cache import Cache
+from temper.progress import Quiet
+
+cache = Cache(Path(sys.argv[1]))
+for look in (
+    lambda: cache.entry("programs", "new", "a thing", lambda *_: {}, Quiet()),
+    lambda: cache.entry("programs", "old", "a thing", lambda *_: {}, Quiet()),
+    cache.items,
+    lambda: cache.facts("programs"),
+    cache.verify,
+    cache.prune,
+):
+    try:
+        look()
+        print("nothing wrong")
+    except InfraError as error:
+        print(error.message)
+"""
+FINE = "nothing wrong"
+DENIED = "the cache cannot be used: Permission denied: "
+
+
+@pytest.mark.parametrize(
+    ("closed", "mode", "said"),
+    [
+        ("*", 0o555, [DENIED, DENIED, FINE, FINE, DENIED, DENIED]),
+        ("*", 0o000, [DENIED] * 6),
+        ("programs*", 0o555, [DENIED, FINE, FINE, FINE, DENIED, DENIED]),
+    ],
+)
+def test_a_cache_without_permission_is_said(
+    closed: str, mode: int, said: list[str], tmp_path: Path
+) -> None:
+    root = tmp_path / "cache"
+    for key in ("old", "bad"):
+        with another_process(Cache(root), key) as other:
+            go_on(other)
+    (root / "programs" / "bad" / "hello").unlink()
+    folders = [path for path in (root, *root.rglob(closed)) if path.is_dir()]
+    for folder in reversed(folders):
+        folder.chmod(mode)
+    try:
+        done = run_python(LOOK, root)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert done.stderr == ""
+    for line, start in zip(done.stdout.splitlines(), said, strict=True):
+        assert line.startswith(start)
+
+
+def test_what_is_wrong_elsewhere_is_not_the_caches_fault(tmp_path: Path) -> None:
+    def deny(_result: Path, _work: Path) -> EntryFacts:
+        raise PermissionError(errno.EACCES, "Permission denied", "/target/init.c")
+
+    with pytest.raises(PermissionError):
         put(Cache(tmp_path), deny)
+
+
+def test_an_inventory_leaves_out_what_is_removed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def removed(folder: Path) -> dict[str, Any]:
+        found = manifest(folder)
+        shutil.rmtree(folder)
+        return found
+
+    cache, manifest = Cache(tmp_path), kernel_cache._manifest
+    monkeypatch.setattr(kernel_cache, "_manifest", removed)
+    put(cache, hello)
+    assert cache.items() == []
+    put(cache, hello)
+    assert cache.facts("programs") == []
+
+
+def test_an_inventory_is_made_beside_a_compiler(tmp_path: Path) -> None:
+    cache, stop = Cache(tmp_path), threading.Event()
+    cache.ccache.mkdir()
+
+    def compile_and_forget() -> None:
+        while not stop.is_set():
+            for number in range(20):
+                (cache.ccache / f"{number}").mkdir()
+                (cache.ccache / f"{number}" / "object").write_text("")
+            for number in range(20):
+                shutil.rmtree(cache.ccache / f"{number}")
+
+    other = threading.Thread(target=compile_and_forget)
+    other.start()
+    try:
+        for _ in range(300):
+            cache.items()
+    finally:
+        stop.set()
+        other.join(10)
 
 
 def test_inventory_and_facts(tmp_path: Path) -> None:
@@ -171,13 +358,25 @@ def test_prune_takes_what_was_long_unused(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     put(cache, hello, "old")
     put(cache, hello, "new")
-    (tmp_path / "ccache").mkdir()
-    (tmp_path / "logs").mkdir()
+    for name in ("ccache", "logs"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1000, 1000))
     os.utime(tmp_path / "programs" / "old" / "manifest.json", (1000, 1000))
     assert [item.key for item in cache.prune(days=30)] == ["old"]
-    assert {item.kind for item in cache.prune()} == {"programs", "ccache"}
+    assert {item.kind for item in cache.prune()} == {"programs", "ccache", "logs"}
     assert cache.items() == []
     assert not cache.logs.exists()
+
+
+def test_what_would_be_pruned_is_still_there(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    put(cache, hello, "old")
+    put(cache, hello, "new")
+    cache.logs.mkdir()
+    os.utime(tmp_path / "programs" / "old" / "manifest.json", (1000, 1000))
+    assert [item.key for item in cache.prunable(days=30)] == ["old"]
+    assert cache.prunable() == cache.items()
+    assert len(cache.items()) == 3
 
 
 def test_prune_leaves_what_is_being_made(tmp_path: Path) -> None:
@@ -205,6 +404,33 @@ def test_prune_leaves_what_another_run_has_in_hand(tmp_path: Path) -> None:
     watcher = Pruner()
     assert cache.entry("programs", KEY, "a thing", hello, watcher).made
     assert watcher.said
+
+
+def test_prune_leaves_what_a_living_process_uses(tmp_path: Path) -> None:
+    """A boot copies programs from there when its turn comes."""
+    cache = Cache(tmp_path)
+    put(cache, hello, "old")
+    manifest = tmp_path / "programs" / "old" / "manifest.json"
+    os.utime(manifest, (1000, 1000))
+    with another_process(cache) as other:
+        go_on(other)
+        assert [item.key for item in cache.prune()] == ["old"]
+        assert [item.key for item in cache.items()] == [KEY]
+        other.kill()
+        other.wait(60)
+        assert [item.key for item in cache.prune()] == [KEY]
+
+
+def test_what_a_killed_process_was_making_goes_with_the_next_start(
+    tmp_path: Path,
+) -> None:
+    cache = Cache(tmp_path)
+    with another_process(cache, "killed") as killed:
+        killed.kill()
+        killed.wait(60)
+    assert (tmp_path / "tmp" / "programs-killed").exists()
+    with another_process(cache, "next"):
+        assert [path.name for path in (tmp_path / "tmp").iterdir()] == ["programs-next"]
 
 
 def test_verify_removes_only_what_is_damaged(tmp_path: Path) -> None:

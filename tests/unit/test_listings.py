@@ -22,6 +22,7 @@ def summary(**changes: object) -> RunSummary:
         "machine": "tcg",
         "arch": "x86_64",
         "setting": "",
+        "cpu": "",
         "started": NOON,
         "finished": NOON,
         "boots_done": 12,
@@ -33,9 +34,9 @@ def summary(**changes: object) -> RunSummary:
 
 def listed(*runs: RunSummary) -> list[str]:
     """Return the lines of a list of runs on a terminal of 80 columns."""
-    printed = StringIO()
-    print_runs(Console(file=printed, width=80), runs)
-    return printed.getvalue().splitlines()
+    text = StringIO()
+    print_runs(Console(file=text, width=80), runs)
+    return text.getvalue().splitlines()
 
 
 WIDEST = summary(

@@ -90,6 +90,15 @@ def test_a_plan_says_what_it_takes() -> None:
     assert "No kernel needs to be built." in text(takes(built={"one", "two"}))
 
 
+def test_a_package_is_named_by_what_is_in_it() -> None:
+    kernel = KernelPlan(key="file:2", image="/k.deb", package="linux-image-6.12 6.12-1")
+    plan = run_plan({"A": variant_plan("A", kernel=kernel), "B": variant_plan("B")})
+    found = estimate(plan, set(), 300.0, 10.0, at_once=2)
+    said = " ".join(to_markdown([plan_document(plan, found)]).split())
+    assert "- linux-image-6.12 6.12-1: to be unpacked once, for A" in said
+    assert found.missing == 1
+
+
 @pytest.mark.parametrize("command", ["price", "prove"])
 def test_a_plan_is_printed_and_nothing_is_done(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,8 +14,10 @@ from made_up import run_plan
 from temper import workloads as table
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature, Variant, feature_named
+from temper.digest import digest
 from temper.errors import InputError
-from temper.kernel import Cache
+from temper.kernel import Cache, given
+from temper.kernel.package import Package
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, RunPlan, Slot, VariantPlan
 from temper.run import planner, programs
@@ -27,6 +29,8 @@ ARM64 = arch_named("arm64")
 WHOLE = feature_named("kstack")
 FAKE_MAKEFILE = (FAKE_KERNEL / "Makefile").read_text()
 BZIMAGE = bytes(0x202) + b"HdrS" + bytes(100)
+VMLINUX = b"\x7fELF" + bytes(12) + b"\2\0\x3e\0" + bytes(600)
+A_PROGRAM = b"\x7fELF" + bytes(12) + b"\3\0\x3e\0" + bytes(600)
 
 
 SCRIPTS = {
@@ -96,7 +100,7 @@ def test_a_price_boots_each_variant_twice_in_turns(bench: Bench) -> None:
     assert plan.slots == slots(("off", 0), ("stock", 0), ("off", 1), ("stock", 1))
     assert [each.in_force for each in plan.variants.values()] == [False, True]
     assert plan.calls == 1000
-    assert command(plan) == "uv run temper price kstack --calls 1000 --arch x86_64"
+    assert command(plan) == "temper price kstack --calls 1000 --arch x86_64"
 
 
 def test_a_price_checks_around_every_workload(bench: Bench) -> None:
@@ -135,7 +139,7 @@ def test_a_proof_boots_each_variant_once(bench: Bench) -> None:
     plan = bench.planner.prove(bench.feature)
     assert (plan.kind, plan.control) == (Kind.PROVE, "off")
     assert plan.slots == slots(("off", 0), ("stock", 0))
-    assert command(plan) == "uv run temper prove kstack --arch x86_64"
+    assert command(plan) == "temper prove kstack --arch x86_64"
     assert plan.work.job == (
         "module kstack_probe",
         "run in_force",
@@ -208,8 +212,7 @@ def test_the_baseline_is_priced_with_what_is_named(bench: Bench) -> None:
         assert list(plan.variants) == ["off", "stock", "temper"]
         assert plan.slots[:3] == slots(("off", 0), ("stock", 0), ("temper", 0))
         assert command(plan) == (
-            "uv run temper price kstack --variants off,stock,temper --calls 1000 "
-            "--arch x86_64"
+            "temper price kstack --variants off,stock,temper --calls 1000 --arch x86_64"
         )
 
 
@@ -243,7 +246,7 @@ def test_the_control_is_attacked_with_what_is_named(bench: Bench) -> None:
     assert plan.slots == slots(("off", 0), ("stock", 0), ("constant", 0))
     assert list(plan.proofs) == ["storm", "early"]
     assert command(plan) == (
-        "uv run temper prove kstack --variants off,stock,constant "
+        "temper prove kstack --variants off,stock,constant "
         "--proofs storm,early --arch x86_64"
     )
     assert [line for line in plan.work.job if "in_force" not in line] == [
@@ -362,8 +365,7 @@ def test_the_command_names_the_source(bench: Bench, tmp_path: Path) -> None:
     bench.planner = replace(bench.planner, source=tmp_path / "my linux")
     bench.source.rename(tmp_path / "my linux")
     assert bench.price().command == (
-        "uv run temper price kstack --calls 1000 --arch x86_64 "
-        f"--source '{tmp_path}/my linux'"
+        f"temper price kstack --calls 1000 --arch x86_64 --source '{tmp_path}/my linux'"
     )
 
 
@@ -586,7 +588,7 @@ def compared(
     return planner.compare(kernels, ("syscall/getpid",), 1000).variants
 
 
-@pytest.mark.parametrize("content", [BZIMAGE, b"\x7fELF" + bytes(600)])
+@pytest.mark.parametrize("content", [BZIMAGE, VMLINUX])
 def test_two_kernel_files_are_compared(bench: Bench, content: bytes) -> None:
     variants = compared(bench, bench.image("vmlinuz", content))
     assert variants["A"].kernel.key.startswith("file:")
@@ -595,7 +597,9 @@ def test_two_kernel_files_are_compared(bench: Bench, content: bytes) -> None:
     assert variants["A"].kernel.key != other["A"].kernel.key
 
 
-@pytest.mark.parametrize("content", [b"", b"\x7fEL", b"<html>" * 200, bytes(5000)])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x7fEL", A_PROGRAM, b"<html>" * 200, bytes(5000)]
+)
 def test_a_file_that_is_no_kernel_is_refused(bench: Bench, content: bytes) -> None:
     image = bench.image("vmlinuz", content)
     with pytest.raises(InputError) as caught:
@@ -608,12 +612,55 @@ def test_each_architecture_has_its_own_images(bench: Bench) -> None:
     image = bench.image("vmlinuz")
     with pytest.raises(InputError) as caught:
         compared(bench, image, ARM64)
-    assert caught.value.message == f"{image} is not a kernel for arm64"
-    assert caught.value.hint == "use an Image"
+    assert caught.value.message == f"{image} is a kernel for x86_64, not for arm64"
+    assert caught.value.hint == "--arch x86_64"
+    image.write_bytes(bytes(5000))
+    with pytest.raises(InputError) as caught:
+        compared(bench, image, ARM64)
+    assert caught.value.hint == "use an Image, which may be compressed"
+
+
+def test_a_folder_of_a_build_is_compared(bench: Bench) -> None:
+    build = bench.root / "after"
+    image = build / X86_64.image
+    image.parent.mkdir(parents=True)
+    image.write_bytes(BZIMAGE)
+    (build / ".config").write_text("CONFIG_X=y\n")
+    plan = compared(bench, build)["A"]
+    assert plan.title == "after/arch/x86/boot/bzImage"
+    assert plan.kernel.image == str(image)
+    assert plan.kernel.config == str(build / ".config")
+    assert plan.kernel.key == f"file:{digest(BZIMAGE)}"
+
+
+def test_files_of_the_same_name_are_told_apart(bench: Bench) -> None:
+    paths = [bench.root / name / "bzImage" for name in ("before", "after")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(BZIMAGE)
+    same = {"A": (paths[0], "x=0"), "B": (paths[0], "")}
+    other = {"A": (paths[0], ""), "B": (paths[1], "")}
+
+    def titles(kernels: dict[str, tuple[Path, str]]) -> list[str]:
+        plan = bench.planner.compare(kernels, ("syscall/getpid",), 1000)
+        return [variant.title for variant in plan.variants.values()]
+
+    assert titles(same) == ["bzImage", "bzImage"]
+    assert titles(other) == [str(path) for path in paths]
+
+
+def test_a_package_is_compared_without_being_unpacked(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = bench.image("after.deb", b"!<arch>\ndebian-binary   ")
+    package = Package("linux-image-6.12.9", "6.12.9-1", "amd64", "kmod")
+    monkeypatch.setattr(given, "read_package", lambda file: package)
+    kernel = compared(bench, file)["B"].kernel
+    assert (kernel.image, kernel.package) == (str(file), "linux-image-6.12.9 6.12.9-1")
+    assert kernel.key == f"file:{digest(file.read_bytes())}"
+    assert bench.planner.cache.items() == []
 
 
 def test_a_kernel_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*: No such file or directory"):
         compared(bench, tmp_path / "vmlinuz")
-    with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):
-        compared(bench, tmp_path)

@@ -1,18 +1,22 @@
 """What a plan needs is built as it was planned, or not at all."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 from kernels import X86_64, fake_source, fragments
 
-from made_up import variant_plan
-from temper.digest import file_digest
+from made_up import run_plan, variant_plan
+from temper.digest import digest, file_digest
 from temper.errors import InputError
 from temper.kernel import Cache, KernelSpec, find_source
 from temper.progress import Quiet
+from temper.record.boot import KernelFacts
 from temper.record.plan import KernelPlan, Module, Work
-from temper.run.prepare import Workshop
+from temper.run.prepare import Workshop, prepare
 from temper.run.programs import programs
+
+BZIMAGE = bytes(0x202) + b"HdrS" + bytes(100)
 
 
 @pytest.fixture(autouse=True)
@@ -86,12 +90,52 @@ def test_a_source_that_changed_after_the_plan_is_not_built(bench: Bench) -> None
         bench.workshop.kernel(plan)
 
 
+WORK = Work(job=(), cpus=1, exact=True)
+
+
 def test_an_image_that_changed_after_the_plan_is_not_booted(bench: Bench) -> None:
     image = bench.file("bzImage", "a kernel")
     plan = KernelPlan(key=f"file:{file_digest(image)}", image=str(image))
     variant = variant_plan("A", kernel=plan)
-    work = Work(job=(), cpus=1, exact=True)
-    assert bench.workshop.setup(variant, work).image == image
+    assert bench.workshop.setup(variant, WORK).image == image
     image.write_text("another kernel")
     with pytest.raises(InputError, match="changed after the plan was made"):
-        bench.workshop.setup(variant, work)
+        bench.workshop.setup(variant, WORK)
+    image.unlink()
+    with pytest.raises(InputError, match=r"cannot read .*: No such file"):
+        bench.workshop.setup(variant, WORK)
+
+
+def test_what_is_known_of_a_kernel_of_others_is_stored(bench: Bench) -> None:
+    image = bench.file("Image.gz", "")
+    image.write_bytes(gzip.compress(BZIMAGE))
+    config = bench.file("config", 'CONFIG_CC_VERSION_TEXT="gcc 14"\n')
+    key = f"file:{file_digest(image)}"
+    plan = KernelPlan(key=key, image=str(image), config=str(config))
+    setup = bench.workshop.setup(variant_plan("A", kernel=plan), WORK)
+    assert setup.image.read_bytes() == BZIMAGE
+    assert setup.kernel == KernelFacts(
+        key=key,
+        config_hash=file_digest(config),
+        compiler="gcc 14",
+        image="Image.gz",
+        image_hash=digest(BZIMAGE),
+    )
+
+
+def test_kernels_are_unpacked_before_anything_is_built(bench: Bench) -> None:
+    good, bad = bench.file("bzImage", "a kernel"), bench.file("vmlinuz", "")
+    bad.write_bytes(gzip.compress(BZIMAGE)[:-9])
+    variants = {
+        path.name: variant_plan(
+            path.name,
+            kernel=KernelPlan(key=f"file:{file_digest(path)}", image=str(path)),
+        )
+        for path in (good, bad)
+    }
+    bench.file("proof/attack.c", "int main(void) { return 0; }\n")
+    named = programs(X86_64, bench.root / "proof", {"attack": ("attack.c",)}, "proofs")
+    plan = run_plan(variants, work=WORK.model_copy(update={"programs": (named,)}))
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        prepare(plan, bench.cache, Quiet())
+    assert bench.cache.items() == []

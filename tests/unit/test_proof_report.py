@@ -272,6 +272,16 @@ def test_an_attack_that_failed_is_not_judged() -> None:
     ]
 
 
+def test_what_a_failed_attack_said_is_told() -> None:
+    name, crashed = boot("stock", records(RANDOM, on=True, status=1))
+    console = "[    1.2] Linux\nno device\n"
+    told = crashed.model_copy(update={"console": console})
+    (reason,) = report({**GOOD, name: told}).evidence["stock"]["prediction"].reasons
+    assert reason == (
+        "'attack 20000' ended with status 1; the last that programs said: no device"
+    )
+
+
 def test_a_judge_that_fails_is_no_proof() -> None:
     """As where an attack brought nothing back of what the judge looks at."""
     sent = [r for r in records(RANDOM, on=True) if r["type"] != "samples"]

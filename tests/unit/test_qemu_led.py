@@ -1,23 +1,29 @@
 """A guest that is led from outside, with a script in the place of QEMU."""
 
+import os
 import shutil
+import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from temper.errors import BootError, InfraError
+from temper.machine import StoppedError, Watcher
 from temper.machine.qemu import Led, console_words, monitor_words, port_words
 
 FAKE = Path(__file__).with_name("fake_qemu.py")
 
 
-def led(work: Path, *program: str, patience: float = 20) -> Led:
+def led(
+    work: Path, *program: str, patience: float = 20, watcher: Watcher | None = None
+) -> Led:
     command = program or (sys.executable, str(FAKE))
     words = (*console_words(work), *port_words(work), *monitor_words(work))
-    return Led([*command, *words], work, patience)
+    return Led([*command, *words], work, patience, watcher)
 
 
 @pytest.fixture
@@ -64,8 +70,62 @@ def test_words_go_to_the_guest_and_come_back(guest: Led) -> None:
 def test_a_guest_that_says_nothing_is_given_up(tmp_path: Path) -> None:
     with impatient(tmp_path) as guest, pytest.raises(BootError) as caught:
         guest.receive(1)
-    assert caught.value.message == "no word from the guest's port in 5 s"
+    assert caught.value.message == (
+        "no word from the guest's port in 5 s; last on its console: 'Linux version "
+        "6.12'"
+    )
     assert caught.value.console == "Linux version 6.12\n"
+
+
+def test_a_command_without_an_answer_is_given_up(tmp_path: Path) -> None:
+    with (
+        impatient(tmp_path) as guest,
+        pytest.raises(InfraError, match="QEMU gives no answer to hang"),
+    ):
+        guest.ask("hang")
+
+
+def endless(guest: Led) -> None:
+    """Send more than anybody takes."""
+    os.kill(guest._process._process.pid, signal.SIGSTOP)
+    guest.send(bytes(1 << 24))
+
+
+WAITS: dict[str, Callable[[Led], object]] = {
+    "command": lambda guest: guest.ask("hang"),
+    "event": lambda guest: guest.event("RESET"),
+    "console": lambda guest: guest.said("panic"),
+    "receive": lambda guest: guest.receive(1),
+    "send": endless,
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS.keys())
+def test_whatever_it_waits_for_it_stops_at_once_when_asked_to(
+    wait: Callable[[Led], object], tmp_path: Path
+) -> None:
+    watcher = Watcher()
+    with led(tmp_path, patience=100, watcher=watcher) as guest:
+        threading.Timer(0.5, watcher.stop.set).start()
+        began = time.monotonic()
+        with pytest.raises(StoppedError):
+            wait(guest)
+    assert time.monotonic() - began < 20
+
+
+def test_who_waits_is_told_for_what_and_how_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("temper.machine.watcher._TELL_EVERY", 1.0)
+    told: list[str] = []
+    with (
+        led(tmp_path, patience=4, watcher=Watcher(on_wait=told.append)) as guest,
+        pytest.raises(BootError),
+    ):
+        told.clear()
+        guest.said("panic")
+    assert told[0] == "no 'panic' on the console for 1 s, limit 4 s"
+    assert len(told) in (2, 3, 4)
 
 
 def test_what_the_kernel_says_is_waited_for(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_published_schemas_are_up_to_date(name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(schema(name), encoding="utf-8")
     assert schema(name) == path.read_text(encoding="utf-8"), (
-        f"{path} is old: run TEMPER_REGENERATE=1 uv run pytest {Path(__file__).name}"
+        f"{path} is old: run TEMPER_REGENERATE=1 .venv/bin/pytest {Path(__file__).name}"
     )
 
 

@@ -6,6 +6,8 @@ from temper.analysis.price import price_report
 from temper.errors import InputError, StoreError
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind
+from temper.report.markdown import to_markdown
+from temper.report.price_document import price_document
 from temper.report.words import notes
 from temper.stats.comparison import Mark
 
@@ -377,3 +379,36 @@ def test_a_workload_that_ticks_hit_wholly_is_named() -> None:
     (line,) = [line for line in notes(report) if "hit every sample" in line]
     assert "syscall/getpid" in line
     assert not [line for line in notes(price_report(price_run())) if "every" in line]
+
+
+def test_the_configuration_says_what_a_kernel_came_from() -> None:
+    facts = {
+        "package": "linux-image-6.12.9-amd64 6.12.9-1",
+        "image": "boot/vmlinuz-6.12.9-amd64",
+        "image_hash": "4f1c",
+    }
+    found = [
+        changed(boot, **facts) if boot.facts.variant == "stock" else boot
+        for boot in boots()
+    ]
+    report = price_report(price_run().model_copy(update={"boots": found}))
+    assert report.variants["stock"].package == facts["package"]
+    assert report.variants["off"].package == ""
+    text = " ".join(to_markdown([price_document(report)], full=True).split())
+    assert (
+        "package: linux-image-6.12.9-amd64 6.12.9-1; image: "
+        "boot/vmlinuz-6.12.9-amd64; image hash: 4f1c"
+    ) in text
+    # Nothing of that is known of the other, so nothing is said.
+    assert text.count("package: ") == text.count("image hash: ") == 1
+
+
+def test_a_report_says_when_where_and_by_what_it_was_measured() -> None:
+    run = price_run()
+    report = price_report(run)
+    assert report.started == run.started
+    assert report.temper_version == "0.1.0"
+    assert report.hosts == ["lab (a CPU, x86_64, Linux 6.1.0)"]
+    run.boots[2] = changed(run.boots[2], details={"host": "attic"})
+    run.boots[3] = changed(run.boots[3], details={})
+    assert price_report(run).hosts == [*report.hosts, "attic"]

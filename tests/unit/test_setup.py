@@ -1,76 +1,9 @@
 """scripts/setup on hosts made up of a fake PATH: nothing is really installed."""
 
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-
-from temper.paths import REPOSITORY
-
-SCRIPT = REPOSITORY / "scripts" / "setup"
-REAL = ("dirname", "env", "id", "sed")
-NEEDED = re.findall(r"^\S+ +(\w[\w+-]*)$", SCRIPT.read_text(), re.MULTILINE)
-
-
-class Host:
-    """A host with every program that is needed; apt-get and uv only take notes.
-
-    What a host loses, apt-get brings back, whatever it is asked for.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._bin = root / "bin"
-        self._lost = root / "lost"
-        self._notes = root / "notes"
-        self._notes.touch()
-        for folder in (self._bin, self._lost):
-            folder.mkdir()
-        for name in REAL:
-            (self._bin / name).symlink_to(shutil.which(name) or name)
-        for name in NEEDED:
-            self.gets(name, "")
-        self.runtime = root / "clang" / "lib" / "linux" / "libclang_rt.asan-x86_64.a"
-        self.runtime.parent.mkdir(parents=True)
-        self.runtime.touch()
-        self.gets("clang", f"echo {root}/clang")
-        self.gets("uv", f'echo "uv $*" >>{self._notes}')
-        takes_note = f'echo "apt-get $*" >>{self._notes}'
-        brings_back = f"/bin/mv {self._lost}/* {self._bin} 2>/dev/null"
-        self.gets("apt-get", f"{takes_note}\n{brings_back}\nexit 0")
-
-    def gets(self, name: str, script: str) -> None:
-        path = self._bin / name
-        path.unlink(missing_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-
-    def loses(self, name: str) -> None:
-        (self._bin / name).rename(self._lost / name)
-
-    def loses_for_good(self, name: str) -> None:
-        (self._bin / name).unlink()
-
-    def is_user(self, number: int) -> None:
-        self.gets("id", f"echo {number}")
-
-    def sets_up(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            ["/bin/sh", SCRIPT, *arguments],
-            env={"PATH": str(self._bin)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-    @property
-    def notes(self) -> list[str]:
-        """What apt-get and uv were called with, without apt-get's settings."""
-        lines = self._notes.read_text().splitlines()
-        return [re.sub(r" -q| -o \S+", "", line) for line in lines]
+from fake_host import NEEDED, Host
 
 
 @pytest.fixture
@@ -144,11 +77,11 @@ def test_what_apt_get_does_not_bring_is_named_at_once(host: Host) -> None:
 
 
 def test_the_tools_of_other_work_are_installed_for_that_alone(host: Host) -> None:
-    host.loses("chromium")
+    host.loses("dieharder")
     assert host.sets_up("check").returncode == 0
     assert host.notes == ["uv sync --locked"]
-    host.sets_up("picture")
-    assert "chromium" in host.notes[2].split()
+    host.sets_up("battery")
+    assert "dieharder" in host.notes[2].split()
 
 
 def test_a_list_names_packages_and_installs_none(host: Host) -> None:
@@ -190,18 +123,33 @@ def test_without_apt_get_it_names_what_is_missing(host: Host) -> None:
     assert host.notes == []
 
 
-def test_a_failed_installation_ends_it(host: Host) -> None:
+@pytest.mark.parametrize("known", ["", "make", "make|linux-source-6.12"])
+def test_a_failed_installation_ends_it(host: Host, known: str) -> None:
+    host.gets("apt-cache", f"case $2 in {known or 'none'}) ;; *) exit 100 ;; esac")
     host.loses("bc")
     host.gets("apt-get", "case $* in *install*) exit 100 ;; esac")
     done = host.sets_up()
     assert done.returncode == 1
     assert "apt-get could not install bc" in done.stderr
+    assert ("is there a network" in done.stderr) == (known != "make")
+    assert ("bookworm-security" in done.stderr) == (known == "make")
     assert host.notes == []
 
 
 def test_a_failed_synchronisation_is_not_hidden(host: Host) -> None:
     host.gets("uv", "exit 2")
-    assert host.sets_up().returncode == 2
+    done = host.sets_up()
+    assert done.returncode == 3
+    assert "could not make the Python environment" in done.stderr
+
+
+def test_a_missing_uv_that_pip_cannot_fetch_is_named(host: Host) -> None:
+    host.loses_for_good("uv")
+    pip = "mkdir -p .tools/bin; printf '#!/bin/sh\nexit 1\n' >.tools/bin/pip"
+    host.gets("python3", f"case $* in *venv*) {pip}; chmod +x .tools/bin/pip ;; esac")
+    done = host.sets_up()
+    assert done.returncode == 3
+    assert "pip could not install uv" in done.stderr
 
 
 def test_an_unknown_word_is_refused(host: Host) -> None:

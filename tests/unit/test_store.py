@@ -89,7 +89,7 @@ def test_a_missing_driver_is_named_with_the_cure(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InputError, match="psycopg") as caught:
         Store.open("postgresql://host/temper", tmp_path)
-    assert caught.value.hint == "uv sync --extra postgresql"
+    assert caught.value.hint == "install Temper with its extra 'postgresql'"
 
 
 def test_a_server_that_is_not_there_is_an_error_with_a_hint(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def plan() -> RunPlan:
         baseline="",
         complaints=own,
         trial=TERMS,
-        command="uv run temper stress kpkeys",
+        command="temper stress kpkeys",
     )
 
 

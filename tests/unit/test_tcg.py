@@ -1,6 +1,7 @@
 """The machine tcg, with a shell script in the place of QEMU."""
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -16,6 +17,7 @@ from temper.arch import arch_named
 from temper.errors import BootError, InfraError
 from temper.kernel import Cache
 from temper.machine import BootRequest, BootResult, Limits, StoppedError, Watcher
+from temper.machine.host import host_title
 from temper.machine.plugin import api_level
 from temper.machine.qemu import qemu_version
 from temper.machine.tcg import Tcg
@@ -96,9 +98,12 @@ class Host:
         cache = Cache(self.root / "cache")
         return Tcg(X86_64, cache, Quiet(), limits)
 
-    def request(self, exact: bool = False, cpus: int = 1) -> BootRequest:
+    def request(
+        self, exact: bool = False, cpus: int = 1, in_turn: bool = True
+    ) -> BootRequest:
         return BootRequest(
-            Path("/bzImage"), Path("/initramfs"), "quiet", "", exact, cpus
+            *(Path("/bzImage"), Path("/initramfs"), "quiet", "", exact, cpus),
+            in_turn=in_turn,
         )
 
 
@@ -176,6 +181,7 @@ def test_facts_say_how_it_is_run(host: Host) -> None:
         "API level 1",
         None,
     )
+    assert exact.details["host"] == free.details["host"] == host_title()
     assert "-icount shift=0,sleep=off" in exact.details["command"]
     assert "-icount" not in free.details["command"]
     assert "-accel tcg,thread=single" in free.details["command"]
@@ -363,6 +369,28 @@ def test_a_silent_kernel_is_given_up(host: Host) -> None:
     assert not is_running(host)
 
 
+def test_who_waits_is_told_that_time_passes_without_output(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("temper.machine.watcher._TELL_EVERY", 0.5)
+    host.qemu("exec sleep 60")
+    told: list[str] = []
+    with pytest.raises(BootError):
+        host.boot(limits=Limits(silence=2), watcher=Watcher(on_wait=told.append))
+    assert told
+    assert all(re.fullmatch(r"no output for \d+ s, limit 2 s", each) for each in told)
+
+
+def test_who_waits_is_told_of_silence_only(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("temper.machine.watcher._TELL_EVERY", 3.0)
+    host.qemu("for i in 1 2 3 4 5 6; do echo $i >>$console; sleep 1; done" + WHOLE)
+    told: list[str] = []
+    host.boot(watcher=Watcher(on_wait=told.append))
+    assert told == []
+
+
 def test_a_kernel_that_never_ends_is_given_up(host: Host) -> None:
     host.qemu("while :; do echo again >>$console; sleep 0.1; done")
     with pytest.raises(BootError) as caught:
@@ -438,6 +466,15 @@ def test_the_command_line_of_exact_boots_is_what_it_was(host: Host) -> None:
     )
 
 
+def test_a_control_lacks_only_what_has_threads_take_turns(host: Host) -> None:
+    host.qemu("")
+    usual, control = (
+        host.tcg().facts(host.request(exact=True, in_turn=in_turn)).details["command"]
+        for in_turn in (True, False)
+    )
+    assert control == usual.replace(",rr=record,rrfile=/dev/null", "") != usual
+
+
 def test_ctrl_c_on_the_terminal_is_not_qemus(host: Host) -> None:
     host.qemu(WHOLE + f"ps -o sid= -p $$ >{host.root}/session")
     host.boot()
@@ -482,12 +519,12 @@ def test_a_guest_that_is_led_has_what_it_is_led_by(
     tcg = host.tcg(Limits(silence=7, total=9))
     asked = replace(host.request(), led=True, hardware=("-M", "pc"), memory=512)
     tcg.lead(asked, host.work, watcher)
-    ((command, work, patience, stop),) = made
-    assert (work, patience, stop) == (host.work, 7, watcher.stop)
+    ((command, work, patience, watched_by),) = made
+    assert (work, patience, watched_by) == (host.work, 7, watcher)
     assert command[-2:] == ["-M", "pc"]
     assert "-no-reboot" not in command
     assert "512M" in command
-    (line,) = tcg.facts(asked).details.values()
+    line = tcg.facts(asked).details["command"]
     assert " -M pc " in line
     assert "-no-reboot" not in line
     assert "id=monitor" in line

@@ -376,11 +376,15 @@ static void try_at_forged_level(void)
 
 enum { NO_THREAD = -1 };
 
-/* What to do in the section, the CPU of the thread that helps, and what to do afterwards. */
+/*
+ * What to do in the section, the CPU of the thread that helps, what to do afterwards, and
+ * whether that needs no section.
+ */
 static const struct {
 	int (*within)(void);
 	int thread_cpu;
 	void (*after)(void);
+	bool no_section;
 } contexts[] = {
 	[KPKEYS_LEVEL_INTERRUPT] = { by_interrupt, NO_THREAD },
 	[KPKEYS_LEVEL_EXCEPTION] = { by_exception, NO_THREAD },
@@ -393,9 +397,9 @@ static const struct {
 	[KPKEYS_LEVEL_NEW_THREAD] = { by_new_thread, CPU_HERE },
 	[KPKEYS_LEVEL_OTHER_CPU] = { by_other_cpu, CPU_ELSEWHERE },
 	[KPKEYS_LEVEL_AFTER] = { NULL, NO_THREAD, try_to_write },
-	[KPKEYS_LEVEL_AFTER_OTHERS] = { NULL, NO_THREAD, try_after_others },
-	[KPKEYS_LEVEL_OPEN_REGISTER] = { NULL, NO_THREAD, try_at_open_register },
-	[KPKEYS_LEVEL_FORGED] = { NULL, NO_THREAD, try_at_forged_level },
+	[KPKEYS_LEVEL_AFTER_OTHERS] = { NULL, NO_THREAD, try_after_others, true },
+	[KPKEYS_LEVEL_OPEN_REGISTER] = { NULL, NO_THREAD, try_at_open_register, true },
+	[KPKEYS_LEVEL_FORGED] = { NULL, NO_THREAD, try_at_forged_level, true },
 };
 
 /* Runs in the middle of a lazy MMU section, without a lock, so it may sleep. */
@@ -432,15 +436,12 @@ static void stop_thread(void)
 	attack.other = NULL;
 }
 
-static int run_attack(const struct kpkeys_level_attack *asked)
+static int try_in_section(const struct kpkeys_level_attack *asked)
 {
 	struct mm_struct *mm = (struct mm_struct *)(unsigned long)asked->init_mm;
 	u32 context = asked->context;
 	int error;
 
-	attack.landed = NOBODY_TRIED;
-	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
-	reinit_completion(&attack.done);
 	error = make_thread(contexts[context].thread_cpu);
 	if (error)
 		return error;
@@ -448,6 +449,20 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	error = apply_to_page_range(mm, (unsigned long)page, PAGE_SIZE, in_section, &context);
 	WRITE_ONCE(attack.writer, NULL);
 	stop_thread();
+	return error;
+}
+
+static int run_attack(const struct kpkeys_level_attack *asked)
+{
+	u32 context = asked->context;
+	int error = 0;
+
+	attack.landed = NOBODY_TRIED;
+	attack.kept = true;
+	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
+	reinit_completion(&attack.done);
+	if (!contexts[context].no_section)
+		error = try_in_section(asked);
 	if (error)
 		return error;
 
@@ -474,14 +489,22 @@ static long checked_attack(const struct kpkeys_level_attack __user *user)
 	return run_attack(&asked);
 }
 
+static int stay_in_section(void)
+{
+	arch_enter_lazy_mmu_mode();
+	if (write_lands())
+		return 0;
+	arch_leave_lazy_mmu_mode();
+	return -ENXIO;
+}
+
 static long kpkeys_level_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
 	case KPKEYS_LEVEL_ATTACK:
 		return checked_attack((const struct kpkeys_level_attack __user *)arg);
 	case KPKEYS_LEVEL_STAY_IN_SECTION:
-		arch_enter_lazy_mmu_mode();
-		return 0;
+		return stay_in_section();
 	case KPKEYS_LEVEL_TRY:
 		return write_lands();
 	default:

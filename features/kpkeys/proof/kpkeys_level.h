@@ -49,10 +49,11 @@ struct kpkeys_level_attack {
 
 /*
  * For all contexts but KPKEYS_LEVEL_OPEN_SECTION: 1 if the write landed, 0 if not. Call
- * it on CPU 0 with CPU 1 online.
+ * it on CPU 0 with CPU 1 online. Fails with ENXIO where sections do not keep the right to
+ * write, so that there is no middle of one.
  */
 #define KPKEYS_LEVEL_ATTACK _IOW('L', 0, struct kpkeys_level_attack)
-/* For that one: return to user mode in the middle of a section; then try, as above. */
+/* For that one: return to user mode in the middle of a section (or ENXIO); then try. */
 #define KPKEYS_LEVEL_STAY_IN_SECTION _IO('L', 1)
 #define KPKEYS_LEVEL_TRY             _IO('L', 2)
 

@@ -24,16 +24,20 @@ static int try_in_open_section(int device)
 	return entered ? entered : ioctl(device, KPKEYS_LEVEL_TRY);
 }
 
-static bool lands(int device, struct kpkeys_level_attack attack)
+static void try_in(int device, struct kpkeys_level_attack attack)
 {
 	int landed = attack.context == KPKEYS_LEVEL_OPEN_SECTION
 			     ? try_in_open_section(device)
 			     : ioctl(device, KPKEYS_LEVEL_ATTACK, &attack);
 
-	if (landed >= 0)
-		return landed;
-	fprintf(stderr, "context %u: %s\n", attack.context, strerror(errno));
-	exit(1);
+	if (landed >= 0) {
+		print_write((int)attack.context, landed);
+	} else if (errno == ENXIO) {
+		print_inapplicable((int)attack.context);
+	} else {
+		fprintf(stderr, "context %u: %s\n", attack.context, strerror(errno));
+		exit(1);
+	}
 }
 
 /* In a process of its own, so that a level that is stuck ends with the process. */
@@ -43,7 +47,7 @@ static void try_once(int device, struct kpkeys_level_attack attack)
 	int status;
 
 	if (child == 0) {
-		print_write((int)attack.context, lands(device, attack));
+		try_in(device, attack);
 		while (wait(NULL) > 0)
 			;
 		_exit(0);

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from temper.analysis.models import VariantInfo
 from temper.errors import InputError
+from temper.invocation import as_typed
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind
 
@@ -11,7 +12,7 @@ from temper.record.plan import Kind
 def check_plans(before: StoredRun, after: StoredRun) -> None:
     """Raise InputError unless both runs are finished and of the same kind of thing."""
     for run in (before, after):
-        if run.plan.kind in (Kind.STRESS, Kind.EVENTS):
+        if run.plan.kind not in (Kind.PRICE, Kind.PROVE, Kind.COMPARE):
             raise InputError(
                 f"run {run.id} is {run.plan.kind} of {run.plan.feature}: only prices "
                 "and proofs can be compared"
@@ -19,7 +20,7 @@ def check_plans(before: StoredRun, after: StoredRun) -> None:
         if run.finished is None:
             raise InputError(
                 f"run {run.id} is not finished",
-                f"finish it: {run.plan.command} --resume {run.id}",
+                f"finish it: {as_typed(run.plan.resuming(run.id))}",
             )
     for what, ours, theirs in (
         ("kind", before.plan.kind, after.plan.kind),

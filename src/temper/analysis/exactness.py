@@ -31,14 +31,15 @@ def _objection(variant: str, results: Sequence[BootResults]) -> str:
         )
     first = results[0]
     for other in results[1:]:
-        what = _difference(first, other)
+        what = difference(first, other)
         if what:
             repeat = other.facts.repeat + 1
             return f"{what} between {first.name} and its boot {repeat}"
     return ""
 
 
-def _difference(one: BootResults, other: BootResults) -> str:
+def difference(one: BootResults, other: BootResults) -> str:
+    """Say what differs between two boots; nothing if every count is the same."""
     theirs = _conditions(other)
     for what, ours in _conditions(one).items():
         if ours != theirs[what]:

@@ -4,6 +4,7 @@ The schemas are versioned (``schema_version``) and documented in docs/json.md.
 Adding a field keeps the version; changing or removing a field raises it.
 """
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,10 +26,18 @@ class VariantInfo(_Report):
     title: str
     cmdline: str
     cpu_model: str
+    cpu_lacks: str = ""
+    """Features of the CPU model that the machine does not emulate."""
     kernel_release: str
     kernel_key: str
     config_hash: str
     compiler: str
+    package: str = ""
+    """Name and version of the Debian package that has the kernel; empty: none has."""
+    image: str = ""
+    """The image's name in what it was unpacked from; empty: it was not packed."""
+    image_hash: str = ""
+    """SHA-256 of the image that was booted, if it was packed."""
     machine_version: str
     boots: int
 
@@ -168,6 +177,11 @@ class PriceReport(_Report):
     """variant -> why it has no price, and so no rows, ticks or classes."""
     distributions: list[Distribution]
     variants: dict[str, VariantInfo]
+    started: datetime
+    hosts: list[str]
+    """The hosts that the boots ran on; empty if they were not recorded."""
+    temper_version: str
+    """The version that planned the run."""
     command: str
 
 
@@ -225,6 +239,11 @@ class ProofReport(_Report):
     """The feature's proofs for this architecture that the user did not ask for."""
     judges_changed: bool = False
     """True: the judges' code is not the code that the run was planned with."""
+    started: datetime
+    hosts: list[str]
+    """The hosts that the boots ran on; empty if they were not recorded."""
+    temper_version: str
+    """The version that planned the run."""
     command: str
 
     @property

@@ -18,7 +18,7 @@ from temper.analysis.models import (
 )
 from temper.analysis.refusals import in_force_summaries, refusals
 from temper.analysis.switches import switches
-from temper.analysis.variants import variant_infos
+from temper.analysis.variants import hosts, variant_infos
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind
 from temper.stats.comparison import Comparison, Difference, Sample
@@ -65,6 +65,9 @@ def price_report(run: StoredRun) -> PriceReport:
         refused=refused,
         distributions=_distributions(measured),
         variants=variant_infos(run),
+        started=run.started,
+        hosts=hosts(run),
+        temper_version=plan.temper_version,
         command=plan.command,
     )
 

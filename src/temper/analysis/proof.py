@@ -9,12 +9,14 @@ from temper.analysis.boots import results_by_variant
 from temper.analysis.console import boot_complaints, told
 from temper.analysis.models import InForceSummary, ProofEvidence, ProofReport
 from temper.analysis.refusals import in_force_summaries
-from temper.analysis.variants import variant_infos
+from temper.analysis.variants import hosts, variant_infos
 from temper.digest import code_digest
 from temper.errors import InputError, StoreError
 from temper.extension import judge_named, judges_of
+from temper.invocation import as_typed
 from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
+from temper.record.console import last_of_programs
 from temper.record.outcome import Outcome, worst_outcome
 from temper.record.plan import RunPlan
 from temper.record.wire import UNSUPPORTED
@@ -69,6 +71,9 @@ def proof_report(run: StoredRun) -> ProofReport:
         proofs={name: proof.title for name, proof in plan.proofs.items()},
         judges_changed=plan.judges
         not in ("", code_digest(judges_of(FEATURES / plan.feature))),
+        started=run.started,
+        hosts=hosts(run),
+        temper_version=plan.temper_version,
         command=plan.command,
     )
 
@@ -109,7 +114,7 @@ def _judge(run: StoredRun, name: str) -> Judge:
         raise StoreError(
             f"run {run.id} cannot be judged: proof '{name}': {error.message}",
             "check out a version that has the judge, or attack again: "
-            + run.plan.command,
+            + as_typed(run.plan.command),
         ) from error
 
 
@@ -161,8 +166,15 @@ def _cannot_judge(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str
             continue
         if record["status"] == UNSUPPORTED:
             return f"'{record['program']}' cannot run on this kernel"
-        return f"'{record['program']}' ended with status {record['status']}"
+        how = f"'{record['program']}' ended with status {record['status']}"
+        return "; ".join([how, *_last_said(boot)])
     return ""
+
+
+def _last_said(boot: StoredBoot) -> list[str]:
+    # Programs that ran afterwards may have said it; most say nothing.
+    said = last_of_programs(boot.console)
+    return [f"the last that programs said: {'; '.join(said)}"] if said else []
 
 
 def _records(boot: StoredBoot, line: str) -> list[dict[str, Any]]:

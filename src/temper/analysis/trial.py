@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from temper.analysis.console import boot_complaints
+from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Growth, Kind, RunPlan, TrialTerms
 from temper.record.wire import Samples, parse_record
@@ -57,6 +58,8 @@ class TrialReport(_Report):
     missing: list[str]
     """Variants that have not booted yet."""
     boots: list[TrialBoot]
+    hosts: list[str]
+    """The hosts that the boots ran on; empty if they were not recorded."""
     command: str
     temper_version: str
 
@@ -81,6 +84,7 @@ def trial_report(run: StoredRun) -> TrialReport:
         clean=not missing and all(boot.clean for boot in boots),
         missing=missing,
         boots=boots,
+        hosts=hosts(run),
         command=plan.command,
         temper_version=plan.temper_version,
     )

@@ -6,8 +6,10 @@ ARM64 = Arch(
     name="arm64",
     kernel_arch="arm64",
     image="arch/arm64/boot/Image",
-    magic=((0x38, b"ARM\x64"),),
-    images="an Image",
+    debian="arm64",
+    # An Image, and an EFI program for this machine with a compressed one inside.
+    magic=(((0x38, b"ARM\x64"),), ((4, b"zimg"), (0x40, b"PE\0\0\x64\xaa"))),
+    images="an Image, which may be compressed",
     image_target="Image",
     compiler="aarch64-linux-gnu-gcc",
     target="aarch64",
@@ -18,6 +20,8 @@ ARM64 = Arch(
     # QEMU's own cipher for pointer authentication, since the architecture's is slow
     # to emulate.
     cpu="max,pauth-impdef=on,cntfrq=1000000000",
+    cpu_64_bit="aarch64",
+    cpu_properties=(("cntfrq", "1000000000"),),
     cmdline="console=ttyAMA0 panic=-1",
     # At a random address, a kernel without E0PD unmaps itself in user mode.
     exact_cmdline="nokaslr",

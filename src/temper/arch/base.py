@@ -16,8 +16,10 @@ class Arch:
     """ARCH= for the kernel's make."""
     image: str
     """The kernel image, relative to the build folder."""
-    magic: tuple[tuple[int, bytes], ...]
-    """Offsets in a file and the bytes there; any match means it is a kernel."""
+    debian: str
+    """Debian's name of the architecture."""
+    magic: tuple[tuple[tuple[int, bytes], ...], ...]
+    """Forms of a kernel's file: offsets, and the bytes that must be at all of them."""
     images: str
     """The kernel files that QEMU boots, in words."""
     image_target: str
@@ -33,7 +35,9 @@ class Arch:
     machine: tuple[str, ...]
     """QEMU's machine arguments."""
     cpu: str
-    """The CPU model, unless a variant names another."""
+    """The CPU model, unless the user or a variant names another."""
+    cpu_64_bit: str
+    """QEMU's property of a CPU that runs 64-bit kernels."""
     cmdline: str
     """Kernel command line that every variant needs in order to talk to us."""
     exact_cmdline: str
@@ -50,8 +54,31 @@ class Arch:
     """QEMU's arguments that connect it to the character device ``records``."""
     calls_per_second: int
     """How many system calls a slow but idle host times under exact counts."""
+    cpu_properties: tuple[tuple[str, str], ...] = ()
+    """What exact counts need of any CPU model: QEMU's properties and their values."""
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Setting for any kernel -> kernel command line, in addition to a variant's."""
+
+    def cpu_model(self, given: str) -> str:
+        """Return the CPU model that a user names, with the properties it needs.
+
+        Empty for the architecture's own model. Raises InputError if ``given`` sets a
+        property that exact counts depend on.
+        """
+        if not given:
+            return ""
+        name, _, properties = given.partition(",")
+        for fixed, value in self.cpu_properties:
+            if fixed in (each.partition("=")[0] for each in properties.split(",")):
+                raise InputError(
+                    f"the CPU model cannot set {fixed}",
+                    f"Temper sets it to {value}, so that the clock counts instructions",
+                )
+        own, _, needed = self.cpu.partition(",")
+        if name != own:
+            needed = ",".join(f"{each}={value}" for each, value in self.cpu_properties)
+        model = ",".join(filter(None, (name, needed, properties)))
+        return "" if model == self.cpu else model
 
     def setting_cmdline(self, setting: str) -> str:
         """Return the command line that ``setting`` adds; empty for no setting.

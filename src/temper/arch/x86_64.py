@@ -6,8 +6,9 @@ X86_64 = Arch(
     name="x86_64",
     kernel_arch="x86",
     image="arch/x86/boot/bzImage",
-    # A bzImage and an ELF file.
-    magic=((0x202, b"HdrS"), (0, b"\x7fELF")),
+    debian="amd64",
+    # A bzImage, and an ELF file: a program at a fixed address, for this machine.
+    magic=(((0x202, b"HdrS"),), ((0, b"\x7fELF"), (16, b"\2\0\x3e\0"))),
     images="a bzImage or a vmlinux",
     image_target="bzImage",
     compiler="gcc",
@@ -16,6 +17,7 @@ X86_64 = Arch(
     qemu="qemu-system-x86_64",
     machine=("-M", "q35"),
     cpu="max",
+    cpu_64_bit="lm",
     cmdline="console=ttyS0 panic=-1 reboot=k",
     # Its calibration spins on rdtsc and pause, the slowest instructions under exact
     # counts, for more than half of the boot. Ticks come from the HPET instead.

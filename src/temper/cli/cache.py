@@ -3,8 +3,9 @@
 from typing import Annotated
 
 import typer
+from rich.filesize import decimal
 
-from temper.cli.output import console
+from temper.cli.output import confirmed, console
 from temper.kernel import Cache
 from temper.report.listings import print_items
 
@@ -22,11 +23,24 @@ def cache_list() -> None:
 @app.command("prune")
 def cache_prune(
     days: Annotated[
-        float, typer.Option(help="Keep entries used within this many days.")
+        float, typer.Option(help="Keep what was used within this many days.", min=0)
     ] = 0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove entries from the cache; Temper builds them again when needed."""
-    print_items(console(), Cache().prune(days), "Nothing to remove.")
+    """Remove what is in the cache, once you confirm it.
+
+    Temper makes it again when it is needed.
+    """
+    cache = Cache()
+    items = cache.prunable(days)
+    print_items(console(), items, "Nothing to remove.")
+    if items and not (yes or confirmed("Remove all of this?")):
+        console().print("Nothing was removed.")
+        raise typer.Exit(1)
+    removed = cache.prune(days)
+    if items:
+        freed = decimal(sum(item.size for item in removed))
+        console().print(f"Removed {len(removed)} of {len(items)}: {freed}.")
 
 
 @app.command("verify")

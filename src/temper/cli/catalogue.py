@@ -12,6 +12,7 @@ from temper.cli.lab import Lab
 from temper.cli.options import ArchName, FeatureName, JsonPath, SourcePath, listed
 from temper.cli.output import console, write, write_data
 from temper.doctor import examine
+from temper.errors import InputError
 from temper.report.doctor_table import print_findings
 from temper.report.listings import (
     kernels_as_data,
@@ -37,12 +38,18 @@ def doctor(json: JsonPath = None) -> None:
 
 @app.command()
 def features(json: JsonPath = None) -> None:
-    """List the catalogue of hardening features."""
-    known = [feature_named(name) for name in catalog.feature_names()]
+    """List the catalogue of hardening features.
+
+    Exit status 2 means that some cannot be loaded; the others are listed.
+    """
+    known, errors = catalog.all_features()
     if json:
         write_data(json, [feature.model_dump(mode="json") for feature in known])
     if json != "-":
         print_features(console(), known)
+    if errors:
+        said = "\n".join(error.message for error in errors)
+        raise InputError(said, errors[0].hint)
 
 
 @app.command()

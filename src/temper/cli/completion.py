@@ -10,7 +10,7 @@ from temper.arch import ARCHES
 from temper.catalog import read_feature
 from temper.errors import InputError
 from temper.paths import FEATURES
-from temper.workloads import all_workloads
+from temper.workloads import comparable_workloads
 
 
 def complete_feature(begun: str) -> list[str]:
@@ -51,9 +51,11 @@ def _names(table: str, features: Collection[str]) -> Iterator[str]:
             yield from getattr(read_feature(FEATURES / feature), table)
 
 
-def complete_workload(begun: str) -> list[str]:
-    """Return the workloads whose names start with ``begun``."""
-    return [name for name in all_workloads() if name.startswith(begun)]
+def complete_workload(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the workloads of a comparison that were not named yet."""
+    named = {*(context.params.get("workload") or ()), *context.args}
+    left = (name for name in comparable_workloads() if name not in named)
+    return [name for name in left if name.startswith(incomplete)]
 
 
 complete_variants = complete_part("variants")

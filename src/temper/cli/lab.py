@@ -30,11 +30,14 @@ class Lab:
     arch: Arch
     source: Path | None = None
     setting: str = ""
+    cpu: str = ""
 
     @classmethod
-    def of(cls, arch: str, source: Path | None = None, setting: str = "") -> "Lab":
+    def of(
+        cls, arch: str, source: Path | None = None, setting: str = "", cpu: str = ""
+    ) -> "Lab":
         """Return the lab of the architecture with this name."""
-        return cls(arch_named(arch), source, setting)
+        return cls(arch_named(arch), source, setting, cpu)
 
     @cached_property
     def progress(self) -> Progress:
@@ -49,7 +52,7 @@ class Lab:
     @property
     def planner(self) -> Planner:
         """What makes plans."""
-        return Planner(self.arch, self.cache, self.source, self.setting)
+        return Planner(self.arch, self.cache, self.source, self.setting, self.cpu)
 
     @property
     def workshop(self) -> Workshop:
@@ -61,6 +64,8 @@ class Lab:
         if resume is not None:
             raise InputError("--plan shows a new run", "leave out --resume")
         machine = self._machine(plan)
+        if plan.cpu:
+            _check_cpus(machine, plan)
         with Store.open_to_read(progress=self.progress) as store:
             known = seconds_a_boot(plan, _readable(store))
         takes = estimate(
@@ -82,6 +87,7 @@ class Lab:
             # First, since building kernels is useless if they cannot be booted then.
             if resume is not None:
                 check_resumable(store, plan, resume)
+            _check_cpus(machine, plan)
             machine.prepare()
             prepared = prepare(plan, self.cache, self.progress)
             return execute(prepared, machine, store, self.progress, resume)
@@ -89,6 +95,12 @@ class Lab:
     def _machine(self, plan: RunPlan) -> Machine:
         kind = kind_named(plan.machine)
         return kind(self.arch, self.cache, self.progress, _limits(plan, self.arch))
+
+
+def _check_cpus(machine: Machine, plan: RunPlan) -> None:
+    for cpu in dict.fromkeys(variant.cpu for variant in plan.variants.values()):
+        if cpu:
+            machine.check_cpu(cpu)
 
 
 def _readable(store: Store) -> Iterator[StoredRun]:

@@ -21,7 +21,9 @@ from temper.cli.options import (
     DEFAULT_CALLS,
     ArchName,
     Calls,
+    CpuModel,
     FeatureName,
+    Full,
     JsonPath,
     OnlyPlan,
     Resume,
@@ -60,6 +62,7 @@ def prove(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
+    cpu: CpuModel = "",
     sabotage: Annotated[
         bool,
         typer.Option(
@@ -70,6 +73,7 @@ def prove(
     ] = False,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Attack every variant, to prove that the feature stops the attacks.
@@ -81,7 +85,7 @@ def prove(
     no hardened variant, it covers the variants that every named proof is expected
     to find BLOCKED. If there are none of those either, nothing is proven.
     """
-    lab = Lab.of(arch, source, setting)
+    lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.prove(
         described, listed(variants), listed(proofs), sabotage=sabotage
@@ -92,7 +96,7 @@ def prove(
     if json:
         write(json, to_json(report))
     if json != "-":
-        show_documents(proof_document(report))
+        show_documents(proof_document(report), full=full)
     if not (report.proven and report.as_expected):
         raise typer.Exit(1)
 
@@ -111,27 +115,29 @@ def price(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
+    cpu: CpuModel = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Measure what the feature costs, to the instruction.
 
     Each variant is booted twice; counts are exact only if both boots agree.
     """
-    lab = Lab.of(arch, source, setting)
+    lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.price(described, calls, listed(variants))
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json)
+    _show_price(price_report(lab.run(plan, resume)), json, full)
 
 
 @app.command()
 def compare(
-    kernel_a: Annotated[Path, typer.Argument(help="Kernel image: the baseline.")],
-    kernel_b: Annotated[Path, typer.Argument(help="Kernel image to price.")],
+    kernel_a: Annotated[Path, typer.Argument(help="The baseline.", metavar="A")],
+    kernel_b: Annotated[Path, typer.Argument(help="Kernel to price.", metavar="B")],
     cmdline_a: Annotated[str, typer.Option(help="Command line of the first.")] = "",
     cmdline_b: Annotated[str, typer.Option(help="Command line of the second.")] = "",
     workload: Annotated[
@@ -144,24 +150,30 @@ def compare(
     ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     setting: Setting = "",
+    cpu: CpuModel = "",
     calls: Calls = DEFAULT_CALLS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
-    """Compare the cost of any two kernels, e.g. before and after a patch."""
-    lab = Lab.of(arch, setting=setting)
+    """Compare the cost of any two kernels, e.g. before and after a patch.
+
+    Each is an image, a Debian package (linux-image-*.deb) as it comes, the folder of a
+    build, or any other folder with one image.
+    """
+    lab = Lab.of(arch, setting=setting, cpu=cpu)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json)
+    _show_price(price_report(lab.run(plan, resume)), json, full)
 
 
-def _show_price(report: PriceReport, json: str | None) -> None:
+def _show_price(report: PriceReport, json: str | None, full: bool) -> None:
     if json:
         write(json, to_json(report))
     if json != "-":
-        show_documents(price_document(report))
+        show_documents(price_document(report), full=full)
     if report.refused or not report.exact:
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from temper.arch import ARCHES
+from temper.arch import ARCHES, DEFAULT_ARCH
 from temper.cli.completion import complete_arch, complete_feature, complete_setting
 from temper.cli.output import check_output
 
@@ -36,6 +36,16 @@ Setting = Annotated[
         f"{_ALL_SETTINGS}.",
         autocompletion=complete_setting,
         metavar="NAME",
+    ),
+]
+CpuModel = Annotated[
+    str,
+    typer.Option(
+        "--cpu",
+        help="CPU model as QEMU names it, with properties if you like: EPYC, max,-pks, "
+        "neoverse-n1. Variants that need a certain model keep it. "
+        f"Default: {DEFAULT_ARCH.cpu}.",
+        metavar="MODEL",
     ),
 ]
 SourcePath = Annotated[
@@ -79,6 +89,11 @@ OnlyPlan = Annotated[
         help="Print what it would build and boot and how long that takes, without "
         "doing it. With --json: the whole plan.",
     ),
+]
+
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Show all of the report, not only what fits a page."),
 ]
 
 DEFAULT_CALLS = 1_000_000

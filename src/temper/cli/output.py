@@ -72,8 +72,8 @@ def confirmed(question: str) -> bool:
     """Ask for consent; raise InputError if there is nobody to ask."""
     if not _is_terminal(sys.stdin):
         raise InputError(
-            "nothing was deleted: there is no terminal to confirm it on",
-            "--yes deletes without asking",
+            "nothing was removed: there is no terminal to confirm it on",
+            "--yes removes it without asking",
         )
     return typer.confirm(question)
 
@@ -82,6 +82,6 @@ def _is_terminal(stream: TextIO) -> bool:
     return stream.isatty()
 
 
-def show_documents(*documents: Document) -> None:
-    """Print reports."""
-    print_documents(console(), documents)
+def show_documents(*documents: Document, full: bool = False) -> None:
+    """Print reports, with all details if ``full``."""
+    print_documents(console(), documents, full=full)

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from temper import __version__
-from temper.cli import cache, catalogue, measure, results, runs, tree, trials
+from temper.cli import (
+    cache,
+    catalogue,
+    measure,
+    results,
+    runs,
+    selftest,
+    tree,
+    trials,
+)
 from temper.errors import InputError
 from temper.exits import exit_with_message
 
@@ -19,6 +28,7 @@ app = typer.Typer(
 )
 for commands in (catalogue, measure, trials, results, runs):
     app.add_typer(commands.app)
+app.add_typer(selftest.app, name="selftest")
 app.add_typer(cache.app, name="cache")
 app.add_typer(tree.app, name="kernel")
 

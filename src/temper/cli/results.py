@@ -7,10 +7,12 @@ import typer
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
+from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
-from temper.cli.options import LARGEST_RUN, JsonPath
+from temper.cli.options import LARGEST_RUN, Full, JsonPath
 from temper.cli.output import check_output, show_documents, write
 from temper.errors import InputError
+from temper.invocation import as_typed
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import Report, to_json
@@ -20,6 +22,7 @@ from temper.report.markdown import to_markdown
 from temper.report.price_document import price_document
 from temper.report.progress import on_stderr
 from temper.report.proof_document import proof_document
+from temper.report.selftest_document import exactness_document
 from temper.report.trial_document import trial_document
 from temper.store import Store
 
@@ -48,6 +51,7 @@ def report(
             help="Write Markdown for mail.", metavar="FILE", callback=check_output
         ),
     ] = None,
+    full: Full = False,
     json: JsonPath = None,
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown or JSON."""
@@ -57,11 +61,11 @@ def report(
         write(json, to_json(found[-1]))
     documents = [_document(each) for each in found]
     if md:
-        write(md, to_markdown(documents))
+        write(md, to_markdown(documents, full=full))
     if html:
         write(html, to_html(documents))
     if not (json or md or html):
-        show_documents(*documents)
+        show_documents(*documents, full=full)
 
 
 def _reports(store: Store, number: int | None) -> list[Report]:
@@ -70,7 +74,9 @@ def _reports(store: Store, number: int | None) -> list[Report]:
         return [_report(store.load(number))]
     newest = store.latest(_BY_DEFAULT)
     if newest is None:
-        raise InputError("there is no finished run yet", "temper price kstack")
+        raise InputError(
+            "there is no finished run yet", as_typed("temper price kstack")
+        )
     begun = store.load(newest)
     found = [_report(begun)]
     other = _other_half(store, begun.plan)
@@ -85,9 +91,9 @@ _BY_DEFAULT = (Kind.PRICE, Kind.PROVE, Kind.COMPARE)
 def _other_half(store: Store, plan: RunPlan) -> int | None:
     """Return the newest proof for a price, or the other way round."""
     kind = Kind.PRICE if plan.kind is Kind.PROVE else Kind.PROVE
-    wanted = (kind, plan.feature, plan.arch, plan.setting)
+    wanted = (kind, plan.feature, plan.arch, plan.setting, plan.cpu)
     for run in store.runs():
-        found = (run.kind, run.feature, run.arch, run.setting)
+        found = (run.kind, run.feature, run.arch, run.setting, run.cpu)
         if run.finished and run.current and found == wanted:
             return run.id
     return None
@@ -99,6 +105,8 @@ def _report(run: StoredRun) -> Report:
             return proof_report(run)
         case Kind.STRESS | Kind.EVENTS:
             return trial_report(run)
+        case Kind.SELFTEST:
+            return exactness_report(run)
         case Kind.PRICE | Kind.COMPARE:
             return price_report(run)
 
@@ -109,5 +117,7 @@ def _document(report: Report) -> Document:
             return proof_document(report)
         case TrialReport():
             return trial_document(report)
+        case ExactnessReport():
+            return exactness_document(report)
         case PriceReport():
             return price_document(report)

@@ -13,6 +13,7 @@ from temper.cli.completion import complete_attacked, complete_workloads
 from temper.cli.options import (
     LARGEST_RUN,
     ArchName,
+    CpuModel,
     FeatureName,
     JsonPath,
     Setting,
@@ -26,6 +27,7 @@ from temper.cli.output import (
     write_data,
 )
 from temper.errors import InputError
+from temper.invocation import as_typed
 from temper.record.plan import Kind
 from temper.report.as_json import to_json
 from temper.report.diff_document import diff_document
@@ -98,6 +100,7 @@ def history(
     ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     setting: Setting = "",
+    cpu: CpuModel = "",
     json: JsonPath = None,
 ) -> None:
     """List a feature's prices, or outcomes, from its first finished run to its last.
@@ -106,14 +109,14 @@ def history(
     """
     if outcomes and workloads is not None:
         raise InputError("proofs have no workloads", "leave out --workloads")
-    kind = _kind(feature, outcomes)
+    kind, named = _kind(feature, outcomes), arch_named(arch).name
     with Store.open_to_read(progress=on_stderr()) as store:
         runs = {
             run.id: partial(store.load, run.id)
             for run in store.runs()
             if run.finished
             and (run.kind, run.feature) == (kind, feature)
-            and (run.arch, run.setting) == (arch_named(arch).name, setting)
+            and (run.arch, run.setting, run.cpu) == (named, setting, cpu)
         }
         report = history_report(feature, arch, setting, kind, runs)
     if not report.runs:
@@ -156,11 +159,12 @@ def delete(
         known = {run.id: run for run in store.runs()}
         if unknown := [str(number) for number in numbers if number not in known]:
             raise InputError(
-                f"there is no run {', '.join(unknown)}", "'temper runs' lists all runs"
+                f"there is no run {', '.join(unknown)}",
+                f"'{as_typed('temper runs')}' lists all runs",
             )
         print_chosen_runs(console(), [known[number] for number in set(numbers)])
         if not (yes or confirmed("Delete all of this?")):
-            console().print("Nothing was deleted.")
+            console().print("Nothing was removed.")
             raise typer.Exit(1)
         store.delete(numbers)
     console().print("Deleted.")

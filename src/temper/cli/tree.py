@@ -33,6 +33,14 @@ def kernel_tree(
 
 @app.command("export")
 def kernel_export(feature: FeatureName, folder: TreeFolder) -> None:
-    """Write the git tree's commits back to the feature's patches."""
-    patches = export_series(feature_named(feature), folder)
-    console().print(f"{feature}: {len(patches)} patches written")
+    """Write the git tree's commits back to the feature's patches.
+
+    The patch of a commit that did not change stays as it is.
+    """
+    done = export_series(feature_named(feature), folder)
+    for name in done.changed:
+        console().print(f"wrote {name}", soft_wrap=True)
+    for name in done.removed:
+        console().print(f"removed {name}", soft_wrap=True)
+    if not (done.changed or done.removed):
+        console().print(f"{feature}: nothing changed")

@@ -2,19 +2,24 @@
 
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
+from temper.kernel.given import Given, Image, find_given, ready_image
 from temper.kernel.module import build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
 
 __all__ = [
     "Cache",
+    "Given",
+    "Image",
     "Kernel",
     "KernelSpec",
     "Source",
     "build",
     "build_module",
     "expected_seconds",
+    "find_given",
     "find_source",
     "module_files",
+    "ready_image",
     "source_at",
     "source_tree",
 ]

@@ -7,12 +7,14 @@ not at all, is checked on each use, and is made again if it is damaged.
 
 import errno
 import json
+import math
 import os
 import shutil
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,12 @@ from filelock import FileLock, Timeout
 
 from temper.digest import file_digest
 from temper.errors import InfraError
+from temper.owners import Ownership, living
 from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
 from temper.progress import Progress
 
-KINDS = ("sources", "kernels", "modules", "programs")
+KINDS = ("sources", "kernels", "images", "modules", "programs")
 
 BULKY = frozenset({"sources"})
 """Kinds larger than a gigabyte: each use checks only the sizes of their files."""
@@ -38,6 +41,14 @@ Make = Callable[[Path, Path], EntryFacts]
 
 _MANIFEST = "manifest.json"
 _SECONDS_A_DAY = 86_400
+_PATIENCE = 1.0
+"""Seconds that somebody else may have an entry in hand before we say so."""
+
+_TURNS: dict[Path, threading.Lock] = {}
+"""Lock file -> whose turn it is among the threads of this process."""
+_USES: dict[Path, Ownership] = {}
+"""Root of a cache -> what says that this process uses it."""
+_USES_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -95,33 +106,39 @@ class Cache:
 
         If another process is making it, this waits and returns that entry. A ``make``
         that raises leaves nothing behind. Raises InfraError if the disk is full or
-        the cache is not writable.
+        the cache cannot be read and written. Until this process ends, nobody prunes
+        the entry.
         """
-        with (
-            self._clear_errors(title),
-            self._locked(kind, key, lambda: progress.say(_waiting(title))),
-        ):
-            found = self._find(kind, key, progress)
-            return found or self._make(kind, key, title, make)
+        with self._explained(title):
+            self._use()
+            with self._locked(kind, key, lambda: progress.say(_waiting(title))):
+                found = self._find(kind, key, progress)
+                return found or self._make(kind, key, title, make)
 
     def items(self) -> list[Item]:
-        """Return the inventory, most recently used first, without checking files."""
-        items = [self._item(kind, folder) for kind, folder in self._folders()]
-        if self.ccache.is_dir():
-            used = max(path.stat().st_mtime for path in self.ccache.glob("**/"))
-            size = _size(self.ccache)
-            items.append(Item("ccache", "", "compiled objects", size, used))
+        """Return the inventory, most recently used first, without checking files.
+
+        Raises InfraError if the cache cannot be read, as do all that look into it.
+        """
+        with self._explained():
+            found = (self._item(kind, folder) for kind, folder in self._folders())
+            items = [item for item in found if item]
+            for folder, title in (
+                (self.ccache, "compiled objects"),
+                (self.logs, "logs of failed builds"),
+            ):
+                if folder.is_dir():
+                    used, size = _newest(folder), _size(folder)
+                    items.append(Item(folder.name, "", title, size, used))
         return sorted(items, key=lambda item: item.last_used, reverse=True)
 
     def facts(self, kind: str) -> list[EntryFacts]:
         """Return the facts of all readable entries of ``kind``, newest first."""
         found = []
         for _, folder in (pair for pair in self._folders() if pair[0] == kind):
-            try:
-                manifest = _manifest(folder)
-            except _DamagedError:
-                continue
-            found.append(((folder / _MANIFEST).stat().st_mtime, manifest["facts"]))
+            with suppress(_DamagedError, FileNotFoundError):
+                facts = _manifest(folder)["facts"]
+                found.append(((folder / _MANIFEST).stat().st_mtime, facts))
         return [facts for _, facts in sorted(found, key=lambda pair: -pair[0])]
 
     def keys(self, kind: str) -> set[str]:
@@ -132,31 +149,37 @@ class Cache:
         """Check every file of every entry; remove and return the damaged ones."""
         damaged = []
         for kind, folder in self._folders():
-            with self._if_idle(kind, folder.name) as idle:
+            with self._explained(), self._if_idle(kind, folder.name) as idle:
                 item = self._item(kind, folder, _check) if idle else None
                 if item and item.damage:
                     shutil.rmtree(folder)
                     damaged.append(item)
         return damaged
 
-    def prune(self, days: float = 0) -> list[Item]:
-        """Remove the entries that were not used for ``days`` and return them.
+    def prunable(self, days: float = 0) -> list[Item]:
+        """Return what was not used for ``days``, most recently used first.
 
-        0 removes everything, including logs and the compiler's cache, which otherwise
-        limits its own size. Entries that are being made stay.
+        0 returns everything, including logs and the compiler's cache, which otherwise
+        limits its own size. What another process may be using is not among it.
         """
-        limit = time.time() - days * _SECONDS_A_DAY
+        limit = min(time.time() - days * _SECONDS_A_DAY, self._others_began())
+        return [
+            item
+            for item in self.items()
+            if item.last_used <= limit and (item.kind in KINDS or not days)
+        ]
+
+    def prune(self, days: float = 0) -> list[Item]:
+        """Remove what is prunable and return it; entries that are being made stay."""
         removed = []
-        for item in self.items():
-            if days and item.kind not in KINDS:
-                continue
-            with self._if_idle(item.kind, item.key) as idle:
-                if idle and item.last_used <= limit:
-                    shutil.rmtree(self.root / item.kind / item.key)
+        for item in self.prunable(days):
+            folder = self.root / item.kind / item.key
+            with self._explained(), self._if_idle(item.kind, item.key) as idle:
+                # Another prune may have been faster.
+                if idle and folder.exists():
+                    shutil.rmtree(folder)
                     removed.append(item)
         self._sweep()
-        if not days:
-            shutil.rmtree(self.logs, ignore_errors=True)
         return removed
 
     def _find(self, kind: str, key: str, progress: Progress) -> Entry | None:
@@ -194,6 +217,30 @@ class Cache:
     def _scratch(self, kind: str, key: str) -> Path:
         return self.root / "tmp" / f"{kind}-{key}"
 
+    def _use(self) -> None:
+        """Let others know that this process uses what it gets, until it ends."""
+        with _USES_LOCK:
+            if self.root in _USES:
+                return
+            self._users.mkdir(parents=True, exist_ok=True)
+            # That removes the files of those who have ended.
+            living(self._users)
+            _USES[self.root] = Ownership(self._users)
+        # Somebody was killed, perhaps, while making something else.
+        self._sweep()
+
+    def _others_began(self) -> float:
+        """Return when the first of the other processes began that are still there."""
+        ours = _USES.get(self.root)
+        with self._explained():
+            users = living(self._users)
+        others = [path for path in users if not ours or path != ours.path]
+        return min((facts.st_mtime for facts in _facts_of(others)), default=math.inf)
+
+    @property
+    def _users(self) -> Path:
+        return self.root / "users"
+
     def _lock(self, kind: str, key: str) -> FileLock:
         folder = self.root / "locks"
         folder.mkdir(parents=True, exist_ok=True)
@@ -202,15 +249,17 @@ class Cache:
     @contextmanager
     def _locked(self, kind: str, key: str, wait: Callable[[], None]) -> Iterator[None]:
         lock = self._lock(kind, key)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            wait()
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+        # Threads of this process come one after the other, without a word.
+        with _TURNS.setdefault(Path(lock.lock_file), threading.Lock()):
+            try:
+                lock.acquire(timeout=_PATIENCE)
+            except Timeout:
+                wait()
+                lock.acquire()
+            try:
+                yield
+            finally:
+                lock.release()
 
     @contextmanager
     def _if_idle(self, kind: str, key: str) -> Iterator[bool]:
@@ -226,42 +275,51 @@ class Cache:
             lock.release()
 
     @contextmanager
-    def _clear_errors(self, title: str) -> Iterator[None]:
+    def _explained(self, title: str = "") -> Iterator[None]:
+        """Turn failures of the cache, while ``title`` is made, into InfraErrors."""
         try:
             yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                what = f": could not make {title}" if title else ""
                 raise InfraError(
-                    f"the disk of {self.root} is full: could not make {title}",
-                    DISK_FULL_HINT,
+                    f"the disk of {self.root} is full{what}", DISK_FULL_HINT
                 ) from error
-            if error.errno in (errno.EACCES, errno.EROFS):
+            if self._is_ours(error):
                 raise InfraError(
-                    f"the cache is not writable: {error}",
+                    f"the cache cannot be used: {error.strerror}: {error.filename}",
                     "XDG_CACHE_HOME sets the folder that contains it",
                 ) from error
             raise
 
+    def _is_ours(self, error: OSError) -> bool:
+        path = Path(os.fsdecode(error.filename or ""))
+        # Where a folder is removed, its files have no path.
+        return not path.is_absolute() or path.is_relative_to(self.root)
+
     def _folders(self) -> list[tuple[str, Path]]:
-        return [
-            (kind, folder)
-            for kind in KINDS
-            for folder in sorted((self.root / kind).glob("*"))
-        ]
+        with self._explained():
+            return [
+                (kind, self.root / kind / name)
+                for kind in KINDS
+                for name in sorted(_names(self.root / kind))
+            ]
 
     def _item(
         self,
         kind: str,
         folder: Path,
         read: Callable[[Path], dict[str, Any]] | None = None,
-    ) -> Item:
+    ) -> Item | None:
+        """Describe an entry; return None if somebody has just removed it."""
         try:
             title, damage = (read or _manifest)(folder)["title"], ""
-            used = (folder / _MANIFEST).stat().st_mtime
         except _DamagedError as error:
             title, damage = "damaged", str(error)
-            used = folder.stat().st_mtime
-        return Item(kind, folder.name, title, _size(folder), used, damage)
+        for facts in _facts_of([folder / _MANIFEST, folder]):
+            used = facts.st_mtime
+            return Item(kind, folder.name, title, _size(folder), used, damage)
+        return None
 
     def _sweep(self) -> None:
         for scratch in (self.root / "tmp").glob("*"):
@@ -272,7 +330,14 @@ class Cache:
 
 
 def _waiting(title: str) -> str:
-    return f"waiting for another run, which is making {title}"
+    return f"waiting for another process, which makes or checks {title}"
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except FileNotFoundError:
+        return []
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -321,4 +386,22 @@ _FIELDS = {"title", "facts", *_CHECKS}
 
 
 def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+    files = (
+        os.path.join(parent, name)  # noqa: PTH118 (there are many)
+        for parent, _folders, names in os.walk(folder)
+        for name in names
+    )
+    return sum(facts.st_size for facts in _facts_of(files))
+
+
+def _newest(folder: Path) -> float:
+    """Return when ``folder`` or one below it was changed last."""
+    folders = (parent for parent, _folders, _names in os.walk(folder))
+    return max((facts.st_mtime for facts in _facts_of(folders)), default=0)
+
+
+def _facts_of(paths: Iterable[str | Path]) -> Iterator[os.stat_result]:
+    """Look at files, some of which others may be removing."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            yield os.lstat(path)

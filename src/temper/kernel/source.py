@@ -16,6 +16,7 @@ from temper.errors import InfraError, InputError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.process import call, need_tool
 from temper.progress import Progress
+from temper.scratch import scratch_folder
 
 DEBIAN_SOURCES = Path("/usr/src")
 """Where Debian's linux-source-* packages put their tarballs."""
@@ -171,7 +172,8 @@ def _folder_source(path: Path) -> Source:
     makefile = path / "Makefile"
     if not makefile.is_file():
         raise InputError(f"{path} is not a Linux source: it has no Makefile")
-    version = _version(makefile.read_text(encoding="utf-8"), path)
+    text = makefile.read_text(encoding="utf-8", errors="replace")
+    version = _version(text, path)
     if _is_git(path):
         with _scratch_index(path) as env:
             return Source(path, version, _git_digest(path, env))
@@ -236,8 +238,7 @@ def _scratch_index(folder: Path) -> Iterator[dict[str, str]]:
     """Let git see the folder as it is now without changing its repository."""
     index = folder / _git(folder, None, "rev-parse", "--git-path", "index")
     objects = folder / _git(folder, None, "rev-parse", "--git-path", "objects")
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
+    with scratch_folder() as scratch:
         if index.exists():
             shutil.copy2(index, scratch / "index")
         (scratch / "objects").mkdir()

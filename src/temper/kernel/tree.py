@@ -5,13 +5,16 @@ commits on top of it are the series.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from temper.catalog import Feature
 from temper.errors import InputError, SeriesError
+from temper.invocation import as_typed
 from temper.kernel.cache import Cache
 from temper.kernel.series import is_applied
 from temper.kernel.source import Source, source_tree
@@ -37,6 +40,18 @@ _FORMAT = (
     *("-c", "core.abbrev=12", "format-patch", "--quiet", "--no-numbered"),
     *("--zero-commit", "--no-signature"),
 )
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export did to a series folder."""
+
+    patches: list[Path]
+    """The files of the series."""
+    changed: list[str]
+    """Names of those that it wrote."""
+    removed: list[str]
+    """Names of the files that were no longer in the series."""
 
 
 def series_folder(feature: Feature) -> Path:
@@ -69,25 +84,55 @@ def make_tree(
     return [patch for patch in patches if _commit(folder, patch, progress)]
 
 
-def export_series(feature: Feature, folder: Path) -> list[Path]:
+def export_series(feature: Feature, folder: Path) -> Exported:
     """Write the commits of the tree ``folder`` to the feature's series folder.
 
-    Returns the files of the series, and removes files that are no longer in it.
-    Raises InputError if ``folder`` is not such a tree, or if work would be lost.
+    It leaves the file of a commit that did not change as it is, to the byte: kernels
+    are kept under keys of these files. Files that are no longer in the series are
+    removed. Raises InputError if ``folder`` is not such a tree, or if work would be
+    lost.
     """
     _check_tree(folder)
     series = series_folder(feature)
     series.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=series, prefix=".new-") as name:
-        new = Path(name)
-        _git(folder, *_FORMAT, "--output-directory", new.resolve(), f"{BASE}..HEAD")
-        names = {patch.name for patch in new.glob("*.patch")}
-        for patch in new.iterdir():
-            patch.replace(series / patch.name)
-    for patch in series.glob("*.patch"):
-        if patch.name not in names:
-            patch.unlink()
-    return [series / patch for patch in sorted(names)]
+    before = {patch.name: patch.read_bytes() for patch in series.glob("*.patch")}
+    known = {_commit_of(content): content for content in before.values()}
+    with tempfile.TemporaryDirectory(prefix="temper-") as name:
+        _git(folder, *_FORMAT, "--output-directory", name, f"{BASE}..HEAD")
+        new = {patch.name: patch.read_bytes() for patch in sorted(Path(name).iterdir())}
+    after = {name: known.get(_commit_of(text), text) for name, text in new.items()}
+    changed = [name for name, content in after.items() if before.get(name) != content]
+    removed = sorted(before.keys() - after.keys())
+    for name in changed:
+        _write(series / name, after[name])
+    for name in removed:
+        (series / name).unlink()
+    return Exported([series / name for name in after], changed, removed)
+
+
+def _commit_of(patch: bytes) -> bytes:
+    """Return what a patch file says of its commit, without what git adds.
+
+    That is the sum of changes, digests of files, the number of the patch, the length of
+    lines in its header, and git's version.
+    """
+    header, _, body = patch.partition(b"\n\n")
+    body = b"\n" + body
+    header = re.sub(rb"\n[ \t]", b" ", re.sub(rb"^From \S+ .*\n", b"", header))
+    header = re.sub(rb"^Subject: \[PATCH[^]]*\] ", b"Subject: ", header, flags=re.M)
+    message, _, changes = body.partition(b"\n---\n")
+    _, start, changes = changes.partition(b"diff --git ")
+    # No line of a change begins with a digit.
+    changes = re.sub(rb"\n-- \n\d[^\n]*\s*\Z", b"\n", start + changes).rstrip()
+    changes = re.sub(rb"^index [0-9a-f]+\.\.[0-9a-f]+", b"", changes, flags=re.M)
+    return b"\0".join((header, message.rstrip(), changes))
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Replace a file whole, or leave it as it was."""
+    new = file.with_name(f".{file.name}.new")
+    new.write_bytes(content)
+    new.replace(file)
 
 
 def _commit_base(pristine: Path, folder: Path, source: Source) -> None:
@@ -122,7 +167,7 @@ def _commit(folder: Path, patch: Path, progress: Progress) -> bool:
 
 
 def _check_tree(folder: Path) -> None:
-    hint = "'temper kernel tree' makes one"
+    hint = f"'{as_typed('temper kernel tree')}' makes one"
     if not (folder / ".git").exists():
         raise InputError(f"{folder} is not a git tree", hint)
     if _try_git(folder, "merge-base", "--is-ancestor", BASE, "HEAD").status:

@@ -27,6 +27,8 @@ class BootRequest:
     cpus: int
     memory: int = 0
     """In MiB; 0: the machine's own."""
+    in_turn: bool = True
+    """False: exact counts without the cure for their race; see docs/exact-counts.md."""
     led: bool = False
     """True: it is led from outside instead of having a job, and may restart."""
     hardware: tuple[str, ...] = ()
@@ -102,6 +104,9 @@ class Machine(Protocol):
 
     def boots_at_once(self, cpus: int, memory: int) -> int:
         """Say how many boots fit; each has ``cpus`` and MiB as in a BootRequest."""
+
+    def check_cpu(self, model: str) -> None:
+        """Raise InputError if the machine has no such CPU model; it builds nothing."""
 
     def prepare(self) -> None:
         """Make what boots need and do not make themselves; call it before them."""

@@ -12,6 +12,7 @@ from temper.kernel.cache import Cache, EntryFacts
 from temper.paths import REPOSITORY
 from temper.process import call
 from temper.progress import Progress
+from temper.scratch import scratch_folder
 
 SOURCES = REPOSITORY / "plugin"
 LEVELS = range(1, 8)
@@ -34,11 +35,11 @@ def api_level(qemu: str) -> int:
 
     Raises InfraError if it has none, or one we do not know.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        probe = Path(folder) / "probe.so"
+    with scratch_folder() as folder:
+        probe = folder / "probe.so"
         _compile(["-x", "c", "-"], probe, _PROBE)
         command = [qemu, "-M", "none", "-display", "none", "-plugin", str(probe)]
-        answer = call(command, Path(folder), _TIMEOUT).tail(1)
+        answer = call(command, folder, _TIMEOUT).tail(1)
     found = re.search(r"only up to version (\d+)", answer)
     if found is None:
         raise InfraError(

@@ -18,21 +18,25 @@ from temper.machine.base import (
     Needs,
 )
 from temper.machine.capacity import host_capacity
+from temper.machine.host import host_title
 from temper.machine.plugin import api_level, build_plugin
 from temper.machine.qemu import (
     Guest,
     Launch,
     Process,
+    check_cpu,
     console_words,
     escaped,
+    last_line,
     led_words,
+    probe_cpu,
     qemu_version,
     records_words,
     text_of,
 )
-from temper.machine.watcher import StoppedError, Watcher
+from temper.machine.watcher import StoppedError, Wait, Watcher
 from temper.progress import Progress
-from temper.record.boot import MachineFacts
+from temper.record.boot import CPU_LACKS, MachineFacts
 from temper.record.wire import (
     AnyRecord,
     Classes,
@@ -56,8 +60,6 @@ class Tcg:
     """Emulated CPUs in a QEMU of its own for each boot."""
 
     name = "tcg"
-    in_turn = True
-    """Whether exact boots run QEMU's threads in turn; see Launch."""
 
     def __init__(
         self,
@@ -71,6 +73,10 @@ class Tcg:
         self._progress = progress
         self._limits = limits or Limits()
         self.channel = arch.channel
+
+    def check_cpu(self, model: str) -> None:
+        """Raise InputError if QEMU cannot emulate a CPU model; see Machine."""
+        check_cpu(self._arch, model)
 
     def prepare(self) -> None:
         """Build the plugin; raise InfraError without QEMU."""
@@ -95,9 +101,14 @@ class Tcg:
 
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError without QEMU."""
-        details = {"command": shlex.join(self._command(request, Path()))}
+        details = {
+            "command": shlex.join(self._command(request, Path())),
+            "host": host_title(),
+        }
         if request.exact:
             details["plugin"] = f"API level {api_level(self._arch.qemu)}"
+        if request.cpu and (lacks := probe_cpu(self._arch, request.cpu).lacks):
+            details[CPU_LACKS] = ", ".join(lacks)
         clock = self.clock(request.exact)
         return MachineFacts(
             name=self.name,
@@ -132,7 +143,7 @@ class Tcg:
     def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
         """Return a guest that does as it is told; see Machine.lead."""
         command = self._launch(request)
-        return Guest(command, work, self._limits.silence, watcher.stop)
+        return Guest(command, work, self._limits.silence, watcher)
 
     def _unheard(self, error: BootError) -> BootError:
         config = ", ".join(self.needs(exact=False).config)
@@ -163,7 +174,7 @@ class Tcg:
             cpus=request.cpus,
             memory=f"{request.memory or _MEMORY}M",
             exact=request.exact,
-            in_turn=request.exact and self.in_turn,
+            in_turn=request.exact and request.in_turn,
             restarts=request.led,
         )
         return [*launch.words(), *request.hardware]
@@ -185,20 +196,21 @@ class _Job:
         qemu.check_end()
 
     def _watch(self, qemu: Process) -> None:
-        begin = heard = time.monotonic()
+        end = time.monotonic() + self.limits.total
+        silence = Wait(self.watcher, self.limits.silence)
         size = -1
         ended = _Ended(self.work / "records")
         while qemu.running:
             if self.watcher.stop.wait(_POLL):
                 raise StoppedError
             qemu.check_room()
-            now = time.monotonic()
             if (written := self._written()) != size:
-                size, heard = written, now
+                size = written
+                silence.restart()
                 self.watcher.on_program(ended.count())
-            if now - heard > self.limits.silence:
+            if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
-            if now - begin > self.limits.total:
+            if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
 
     def _written(self) -> int:
@@ -208,7 +220,7 @@ class _Job:
     def _hung(self, how: str) -> None:
         console = text_of(self.work / "console")
         raise BootError(
-            f"the kernel hung: it {how}; last on its console: {_last(console)}",
+            f"the kernel hung: it {how}; last on its console: {last_line(console)}",
             console=console,
         )
 
@@ -230,11 +242,6 @@ class _Ended:
             self._read += len(lines + newline)
             self._count += lines.count(b'"type":"exit"')
         return self._count
-
-
-def _last(console: str) -> str:
-    lines = [line.strip() for line in console.splitlines() if line.strip()]
-    return repr(lines[-1]) if lines else "nothing at all"
 
 
 _BAD_END = re.compile(r"Kernel panic - not syncing.*|temper init: .*|.*BUG: .*")
@@ -259,7 +266,7 @@ def _records(text: str, console: str) -> list[AnyRecord]:
         raise BootError(f"the job did not end: {bad_end[0]}", console=console)
     where = "in its job" if records else "before its init was up"
     raise BootError(
-        f"the kernel stopped {where}; last on its console: {_last(console)}",
+        f"the kernel stopped {where}; last on its console: {last_line(console)}",
         console=console,
     )
 

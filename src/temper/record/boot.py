@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from temper.record.plan import RunPlan
 
+CPU_LACKS = "cpu_lacks"
+"""The detail that names the features of the CPU model which the machine lacks."""
+
 
 class _Facts(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -38,10 +41,17 @@ class KernelFacts(_Facts):
     """Which kernel a boot started."""
 
     key: str
-    """The cache key of the kernel, or the hash of the image file."""
+    """The cache key of the kernel, or the hash of the file that was given."""
     config_hash: str = ""
-    """Empty if the kernel was not built here."""
+    """Empty if the configuration is unknown."""
     compiler: str = ""
+    """Empty if it is unknown."""
+    package: str = ""
+    """Name and version of the Debian package that has it; empty: none has."""
+    image: str = ""
+    """The image's name in what it was unpacked from; empty: it was not packed."""
+    image_hash: str = ""
+    """SHA-256 of the image that was booted, if it was packed."""
 
 
 class BootFacts(_Facts):

@@ -1,9 +1,10 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove``, ``compare``, ``stress`` or
-``events``. Its plan says what has to be built, what has to be booted, and all that its
-verdict depends on. So the plan can be printed, stored and sent elsewhere, and a stored
-run is judged by its own plan alone, whatever has become of the feature since.
+A *run* is one call of ``temper price``, ``prove``, ``compare``, ``stress``,
+``events`` or ``selftest``. Its plan says what has to be built, what has to be booted,
+and all that its verdict depends on. So the plan can be printed, stored and sent
+elsewhere, and a stored run is judged by its own plan alone, whatever has become of the
+feature since.
 
 Paths of files in the checkout are relative to it; all others are absolute.
 """
@@ -34,6 +35,7 @@ class Kind(StrEnum):
     COMPARE = "compare"
     STRESS = "stress"
     EVENTS = "events"
+    SELFTEST = "selftest"
 
 
 class Slot(Plain):
@@ -45,12 +47,16 @@ class Slot(Plain):
 
 
 class KernelPlan(Plain):
-    """A kernel to build, or an image file to use as it is."""
+    """A kernel to build, or one that others built."""
 
     key: str
-    """Its key in the cache, or ``file:`` and the SHA-256 of the image file."""
+    """Its key in the cache, or ``file:`` and the SHA-256 of ``image``."""
     image: str = ""
-    """The image file; empty: the kernel is built."""
+    """The image file, or the package that has it; empty: the kernel is built."""
+    package: str = ""
+    """Name and version of the Debian package that ``image`` is; empty: it is none."""
+    config: str = ""
+    """The configuration beside ``image``; empty: there is none."""
     source: str = ""
     version: str = ""
     """The source's version, from its Makefile."""
@@ -62,7 +68,7 @@ class KernelPlan(Plain):
     def title(self) -> str:
         """A short description."""
         if self.image:
-            return self.image
+            return self.package or self.image
         patched = f" with {len(self.patches)} patch" if self.patches else ""
         return f"Linux {self.version}{patched}" + "es" * (len(self.patches) > 1)
 
@@ -152,6 +158,8 @@ class Work(Plain):
     """Whether the clock must count instructions."""
     memory: int = 0
     """Of a boot, in MiB; 0: the machine's own."""
+    in_turn: bool = True
+    """False: the machine leaves out its cure for a race (a selftest's control)."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
@@ -203,6 +211,17 @@ class Scripts(Plain):
     """Options of the machine that the events need."""
 
 
+class HostLoad(Plain):
+    """What disturbs the boots of a run on purpose."""
+
+    stressors: tuple[str, ...]
+    """Words for stress-ng."""
+    longest_stop: float = Field(gt=0)
+    """A QEMU is stopped for a random time up to this, in seconds."""
+    longest_run: float = Field(gt=0)
+    """The same for the time between two stops."""
+
+
 class RunPlan(Plain):
     """What a run will do; complete before its first boot and immutable."""
 
@@ -214,6 +233,8 @@ class RunPlan(Plain):
     """The feature's title."""
     setting: str = ""
     """The setting of the architecture in all boots; empty: none."""
+    cpu: str = ""
+    """The CPU model that the user chose; empty: the machine's own."""
     arch: str
     machine: str
     baseline: str
@@ -244,6 +265,8 @@ class RunPlan(Plain):
     """System calls to time in each boot (price, compare)."""
     trial: TrialTerms | None = None
     """The criteria for its boots (stress, events)."""
+    load: HostLoad | None = None
+    """What disturbs its boots (selftest)."""
     scripts: Scripts | None = None
     """What leads its boots, instead of a job (events)."""
     work: Work
@@ -257,7 +280,7 @@ class RunPlan(Plain):
         """Refuse a plan that no run could be judged by, such as a damaged one."""
         named = {slot.variant for slot in self.slots} | set(self.hardened)
         # Proofs may leave the baseline out.
-        priced = self.kind in (Kind.PRICE, Kind.COMPARE)
+        priced = self.kind in (Kind.PRICE, Kind.COMPARE, Kind.SELFTEST)
         named |= {self.baseline if priced else self.control} - {""}
         if self.scripts and self.scripts.by_variant.keys() != self.variants.keys():
             raise ValueError("each variant needs one script")
@@ -269,6 +292,7 @@ class RunPlan(Plain):
             Kind.PROVE: ("control", "proofs"),
             Kind.STRESS: ("trial",),
             Kind.EVENTS: ("trial", "scripts"),
+            Kind.SELFTEST: ("baseline", "load"),
         }
         if missing := [name for name in needed[self.kind] if not getattr(self, name)]:
             raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")
@@ -276,7 +300,13 @@ class RunPlan(Plain):
             raise ValueError(f"a plan to {self.kind} has no scripts")
         return self
 
+    def resuming(self, run: int) -> str:
+        """Return the command that makes what is missing of the run with this plan."""
+        return f"{self.command} --resume {run}"
+
     @property
     def full_title(self) -> str:
-        """The title, with the setting if there is one."""
-        return f"{self.title}, with {self.setting}" if self.setting else self.title
+        """The title, with the setting and the CPU model if the user chose them."""
+        setting = f", with {self.setting}" if self.setting else ""
+        cpu = f", on CPU model {self.cpu}" if self.cpu else ""
+        return f"{self.title}{setting}{cpu}"

@@ -5,9 +5,10 @@ import json
 from temper.analysis.diff_models import DiffReport
 from temper.analysis.history import HistoryReport
 from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
-Report = PriceReport | ProofReport | TrialReport
+Report = PriceReport | ProofReport | TrialReport | ExactnessReport
 """The report of one run."""
 Data = Report | DiffReport | HistoryReport
 """What ``--json`` writes and a schema describes."""
@@ -16,15 +17,19 @@ SCHEMAS: dict[str, type[Data]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
     "trial.v1.json": TrialReport,
+    "selftest.v1.json": ExactnessReport,
     "diff.v1.json": DiffReport,
     "history.v1.json": HistoryReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 
 
-def to_json(report: Data) -> str:
-    """Return a report as indented JSON, with keys in the model's order."""
-    return report.model_dump_json(by_alias=True, indent=2) + "\n"
+def to_json(report: Data, indent: int | None = 2) -> str:
+    """Return a report as JSON, with keys in the model's order.
+
+    ``indent``: spaces a level; None: all in one line.
+    """
+    return report.model_dump_json(by_alias=True, indent=indent) + "\n"
 
 
 def schema(name: str) -> str:

@@ -87,6 +87,41 @@ def attack_lines(report: ProofReport, proof: str) -> list[str]:
     ]
 
 
+def decisive_lines(report: ProofReport, proof: str) -> list[str]:
+    """Say in short how a proof ended on the variants that the verdict depends on.
+
+    Unexpected outcomes count among them, and all outcomes if no variant had to hold.
+    """
+    return [
+        f"{variant} is {found.outcome}: {_first(found)}"
+        for variant, name, found in all_evidence(report)
+        if name == proof and (found.surprising or _decides(report, variant))
+    ]
+
+
+def example_lines(report: ProofReport) -> list[str]:
+    """Say of a run of many proofs how they ended on those variants, with an example."""
+    alike: dict[tuple[str, Outcome], list[tuple[str, ProofEvidence]]] = {}
+    for variant, proof, found in all_evidence(report):
+        if not found.surprising and _decides(report, variant):
+            alike.setdefault((variant, found.outcome), []).append((proof, found))
+    return [
+        f"{variant} is {outcome} by {some([proof for proof, _ in proofs])}; "
+        f"{proofs[0][0]}: {_first(proofs[0][1])}"
+        for (variant, outcome), proofs in alike.items()
+    ]
+
+
+def _decides(report: ProofReport, variant: str) -> bool:
+    if not report.hardened:
+        return variant not in report.sabotages
+    return variant in (report.control, *report.hardened)
+
+
+def _first(found: ProofEvidence) -> str:
+    return found.reasons[0].rstrip(".") if found.reasons else "no reason was recorded"
+
+
 def clock_lines(report: ProofReport) -> list[str]:
     """Say what clock the attacked kernels had, one line per clock."""
     clocks = dict.fromkeys(found.clock for *_, found in all_evidence(report))

@@ -3,23 +3,29 @@
 from collections.abc import Iterable, Mapping
 
 from temper.analysis.models import PriceReport, ProofReport, VariantInfo
-from temper.report.document import Block, Bullets, Command, FinePrint, Section
+from temper.invocation import as_typed
+from temper.report.document import Block, Bullets, Command, Detail, Section
 
 _LABELS = {
-    "cmdline": "command line",
     "kernel_release": "Linux",
+    "package": "package",
+    "image": "image",
+    "image_hash": "image hash",
+    "cmdline": "command line",
     "kernel_key": "kernel key",
     "config_hash": "config hash",
     "compiler": "compiler",
     "machine_version": "machine",
     "cpu_model": "CPU model",
+    "cpu_lacks": "CPU features not emulated",
     "boots": "boots",
 }
 
 
 def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
-    """Say how each variant was run, and how to run it again."""
-    yield Section("Variants", [Bullets(_variant_lines(report.variants))])
+    """Say what the variants are, how they were run, and how to run them again."""
+    titles = [f"{name}: {info.title}" for name, info in report.variants.items()]
+    yield Section("Variants", [Bullets(titles)])
     shared = shared_settings(report.variants)
     settings = [f"{label}: {text}" for label, text in shared.items()]
     own = [
@@ -27,15 +33,8 @@ def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
         for variant, found in _own_settings(report.variants).items()
         if found
     ]
-    reproduce = Section("To reproduce", [Command(report.command)])
-    yield FinePrint([Section("Configuration", [Bullets([*settings, *own])]), reproduce])
-
-
-def _variant_lines(variants: Mapping[str, VariantInfo]) -> list[str]:
-    return [
-        f"{name}: {info.title} (Linux {info.kernel_release}: {info.cmdline})"
-        for name, info in variants.items()
-    ]
+    yield Detail("Configuration and command lines", [Bullets([*settings, *own])])
+    yield Section("To reproduce", [Command(as_typed(report.command))])
 
 
 def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
@@ -50,7 +49,7 @@ def shared_settings(variants: Mapping[str, VariantInfo]) -> dict[str, str]:
 def _own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, str]]:
     """Return the settings that differ: variant -> label -> value.
 
-    Every variant has an entry, and all entries have the same labels.
+    Every variant has an entry, without the settings that are unknown for it.
     """
     differing = {
         label: values
@@ -58,7 +57,7 @@ def _own_settings(variants: Mapping[str, VariantInfo]) -> dict[str, dict[str, st
         if len(set(values)) > 1
     }
     return {
-        variant: {label: values[i] for label, values in differing.items()}
+        variant: {label: values[i] for label, values in differing.items() if values[i]}
         for i, variant in enumerate(variants)
     }
 

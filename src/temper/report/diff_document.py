@@ -68,7 +68,6 @@ def diff_document(report: DiffReport) -> Document:
             *_bullets("What the runs were made with", map(_said, report.conditions)),
             *_bullets("Not compared", _unmatched(report)),
         ],
-        source=f"runs {report.before} and {report.after}",
     )
 
 
@@ -120,7 +119,9 @@ def _outcomes(report: DiffReport) -> Iterable[Block]:
     for variant, changes in groupby(report.outcomes, key=lambda x: x.variant):
         rows += [Row(variant), *map(_outcome_row, changes)]
     if rows:
-        yield Section("Outcomes", [Table(_runs(report), tuple(rows))])
+        yield Section(
+            "Outcomes", [Table(_runs(report), tuple(rows), "Outcomes that differ")]
+        )
 
 
 def _outcome_row(change: OutcomeChange) -> Row:
@@ -159,7 +160,7 @@ def _value_table(report: DiffReport, changes: Sequence[ValueChange]) -> Table:
     ):
         rows.append(Row(f"{workload}, {variant}"))
         rows += _value_rows(report, list(group))
-    return Table((*_runs(report), "change", "price"), tuple(rows))
+    return Table((*_runs(report), "change", "price"), tuple(rows), "Values that differ")
 
 
 def _value_rows(report: DiffReport, changes: Sequence[ValueChange]) -> Iterable[Row]:
@@ -206,7 +207,9 @@ def _classes(report: DiffReport) -> Iterable[Block]:
         rows += [Row(f"{workload}, {variant}"), *map(_class_row, group)]
     blocks: list[Block] = []
     if rows:
-        blocks.append(Table((*_runs(report), "change"), tuple(rows)))
+        blocks.append(
+            Table((*_runs(report), "change"), tuple(rows), "Instructions by class")
+        )
     if rare := len(report.classes) - len(told):
         blocks.append(
             Paragraph(

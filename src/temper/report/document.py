@@ -50,14 +50,23 @@ class Cell:
     parts: tuple[str, ...]
     """Texts that line up with the same part of other cells; usually there is one."""
     tone: Tone = Tone.PLAIN
+    see: str = ""
+    """The name of the detail that says why, for a link to it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table; a row without cells is a heading for the rows below it."""
+    """A row of a table."""
 
     label: str
     cells: tuple[Cell, ...] = ()
+    heading: bool = False
+    """Whether it is a heading for the rows below it, as a row without cells is."""
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it is a heading for the rows below it."""
+        return self.heading or not self.cells
 
 
 @dataclass(frozen=True)
@@ -67,8 +76,12 @@ class Table:
     columns: tuple[str, ...]
     """Headings of the cells; the labels have no heading."""
     rows: tuple[Row, ...]
+    caption: str
+    """What the table holds, for those who cannot see what is around it."""
     repeated: int = 0
     """How many leading columns to repeat in each part if the table is split."""
+    words: bool = False
+    """Whether the last column holds words, to be wrapped, instead of figures."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +89,56 @@ class Plot:
     """A drawing, for pages only."""
 
     caption: str
+    says: str
+    """What it shows, for those who cannot see it."""
     draw: Callable[[str], str]
     """Returns the SVG; its argument is a name that is unique in the page."""
 
 
 @dataclass(frozen=True)
 class Plots:
-    """Drawings to put side by side."""
+    """Drawings on the same scale, to put side by side; for pages only."""
 
+    caption: str
     plots: Sequence[Plot]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a chart, with its figure in words."""
+
+    label: str
+    value: float
+    """Its length and direction, on the scale of the chart."""
+    text: str
+    note: str = ""
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class BarGroup:
+    """Bars that belong together."""
+
+    label: str
+    note: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars to both sides of a zero line, all on one scale; for pages only."""
+
+    caption: str
+    less: str
+    more: str
+    """What a bar to the left, and to the right, means."""
+    groups: Sequence[BarGroup]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the scale, with 0 between them or at one of them."""
+        values = [bar.value for group in self.groups for bar in group.bars]
+        return min(0.0, *values), max(0.0, *values)
 
 
 @dataclass(frozen=True)
@@ -96,30 +150,25 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Fold:
-    """Blocks behind a summary."""
+class Detail:
+    """Blocks that readers may skip: folded on a page, and left out of short text."""
 
     summary: str
     blocks: Sequence["Block"]
+    gist: Sequence["Block"] = ()
+    """What short text has in place of ``blocks``."""
+    name: str = ""
+    """What cells refer to it by; unique in its report."""
+    contents: str = ""
+    """What short text leaves out, such as ``all measures``; empty: the summary.
 
-
-@dataclass(frozen=True)
-class Folds:
-    """Folded blocks on a page; text has only the summaries, as bullets."""
-
-    folds: Sequence[Fold]
+    Details with the same contents are named once.
+    """
 
 
 @dataclass(frozen=True)
 class PageOnly:
     """Blocks that only HTML shows."""
-
-    blocks: Sequence["Block"]
-
-
-@dataclass(frozen=True)
-class FinePrint:
-    """Blocks for mail and pages; on a terminal they would bury the rest."""
 
     blocks: Sequence["Block"]
 
@@ -132,18 +181,19 @@ class Framed:
 
 
 Block = (
-    Paragraph
-    | Bullets
-    | Command
-    | Table
-    | Plot
-    | Plots
-    | Section
-    | Folds
-    | PageOnly
-    | FinePrint
-    | Framed
+    Paragraph | Bullets | Command | Table | Plots | Section | Detail | PageOnly | Framed
 )
+
+
+@dataclass(frozen=True)
+class Download:
+    """The data of a report, for other programs."""
+
+    title: str
+    file: str
+    media: str
+    """Its media type, such as ``text/csv``."""
+    write: Callable[[], str]
 
 
 @dataclass(frozen=True)
@@ -158,5 +208,10 @@ class Document:
     conclusion: Sequence[Paragraph]
     """The result in short; on a terminal it comes last, where people look."""
     blocks: Sequence[Block]
-    source: str
-    """What it was made from, such as ``price run 7``."""
+    made: str = ""
+    """The run it was made from: when, where and by what, in a sentence."""
+    full: str = ""
+    """The command that shows all details; empty if there are none."""
+    chart: Chart | None = None
+    """The picture that the page opens with."""
+    downloads: Sequence[Download] = ()

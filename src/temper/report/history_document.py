@@ -8,6 +8,7 @@ from temper.analysis.history import (
     PastPrice,
     PastRun,
 )
+from temper.invocation import as_typed
 from temper.record.outcome import Outcome, worst_outcome
 from temper.report.document import (
     Block,
@@ -42,7 +43,6 @@ def history_document(report: HistoryReport) -> Document:
             *(_variant(report, variant) for variant in report.variants),
             *_left_out(report),
         ],
-        source=f"{len(report.runs)} runs",
     )
 
 
@@ -50,7 +50,8 @@ def _conclusion(report: HistoryReport) -> str:
     count = len(report.runs)
     if count == 1:
         return "1 finished run."
-    return f"{count} finished runs. 'temper diff RUN RUN' says what changed."
+    diff = as_typed("temper diff RUN RUN")
+    return f"{count} finished runs. '{diff}' says what changed."
 
 
 def _runs(report: HistoryReport) -> Table:
@@ -58,6 +59,7 @@ def _runs(report: HistoryReport) -> Table:
     return Table(
         ("started (UTC)", "machine", *(("calls", "exact") if priced else ("proven",))),
         tuple(_run(run, priced) for run in report.runs),
+        "Finished runs",
     )
 
 
@@ -98,7 +100,7 @@ def _price_table(report: HistoryReport, prices: Sequence[PastPrice]) -> Table:
         if own:
             cells = (_price(own.get(name), run) for name in workloads)
             rows.append(Row(_label(next(iter(own.values()))), tuple(cells)))
-    return Table(workloads, tuple(rows))
+    return Table(workloads, tuple(rows), "Medians from run to run")
 
 
 def _price(price: PastPrice | None, run: PastRun) -> Cell:
@@ -118,7 +120,8 @@ def _outcome_table(report: HistoryReport, variant: str) -> Table:
             cells = _outcome_cells(proofs, own)
             rows.append(Row(_label(next(iter(own.values()))), cells))
     many = len(proofs) > _MOST_PROOFS
-    return Table((f"worst of {len(proofs)} proofs",) if many else proofs, tuple(rows))
+    columns = (f"worst of {len(proofs)} proofs",) if many else proofs
+    return Table(columns, tuple(rows), "Outcomes from run to run")
 
 
 def _outcome_cells(

@@ -3,9 +3,11 @@
 Columns that do not fit side by side continue in the next grid.
 """
 
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from temper.report.document import Cell, Table, Tone
 
@@ -15,6 +17,8 @@ _LABEL = 24
 _FIRST, _HEADING = 17, 27
 """Longer names of repeated and of other columns are cut in the middle."""
 _INDENT = "  "
+_WORDS = 14
+"""A column of words is at least this wide."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,8 @@ class Line:
     label: str
     cells: tuple[str, ...]
     tones: tuple[Tone, ...]
-
-    @property
-    def is_heading(self) -> bool:
-        """Whether this is a heading for the lines below it."""
-        return not any(self.cells)
+    is_heading: bool
+    """Whether this is a heading for the lines below it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Grid:
 
     headings: tuple[str, ...]
     lines: tuple[Line, ...]
+    words: bool
+    """Whether the last column is text, too."""
 
     @property
     def widths(self) -> list[int]:
@@ -49,26 +52,31 @@ class Grid:
         """The width of a line with ``| `` and `` |`` around the cells."""
         return sum(self.widths) + 3 * len(self.widths) + 1
 
+    @property
+    def text_columns(self) -> tuple[int, ...]:
+        """The columns that are left-aligned, counting the labels' as the first."""
+        return (0, len(self.headings)) if self.words else (0,)
 
-def grids(table: Table) -> list[Grid]:
-    """Lay a table out in grids at most ``WIDTH`` wide."""
+
+def grids(table: Table, width: int = WIDTH) -> list[Grid]:
+    """Lay a table out in grids that are, as far as possible, at most ``width`` wide."""
     columns = [_padded(table, number) for number in range(len(table.columns))]
     repeated = tuple(range(table.repeated))
     others = range(table.repeated, len(table.columns))
     return _side_by_side(
-        others, lambda group: _grid(table, columns, (*repeated, *group))
+        others, lambda group: _grid(table, columns, (*repeated, *group), width), width
     )
 
 
 def _side_by_side(
-    numbers: Iterable[int], grid: Callable[[Sequence[int]], Grid]
+    numbers: Iterable[int], grid: Callable[[Sequence[int]], Grid], width: int
 ) -> list[Grid]:
     """Put as many columns side by side as fit, and the rest into further grids."""
     found: list[Grid] = []
     group: list[int] = []
     for number in numbers:
         wider = grid([*group, number])
-        if group and wider.width > WIDTH:
+        if group and wider.width > width:
             group = [number]
             found.append(grid(group))
         else:
@@ -87,6 +95,8 @@ def _padded(table: Table, number: int) -> dict[int, str]:
         max((len(_part(cell, which)) for cell in cells.values()), default=0)
         for which in range(parts)
     ]
+    if table.words and number == len(table.columns) - 1:
+        return {place: " ".join(cell.parts) for place, cell in cells.items()}
     return {
         place: " ".join(
             _part(cell, which).rjust(width) for which, width in enumerate(widths)
@@ -102,24 +112,49 @@ def _part(cell: Cell, which: int) -> str:
 
 
 def _grid(
-    table: Table, columns: Sequence[dict[int, str]], numbers: Sequence[int]
+    table: Table, columns: Sequence[dict[int, str]], numbers: Sequence[int], width: int
 ) -> Grid:
-    grouped = any(not row.cells for row in table.rows)
+    """Return the columns ``numbers`` of a table; words fill the room that is left."""
+    words = table.words and numbers[-1] == len(table.columns) - 1
+    grid = _unwrapped(table, columns, numbers, words)
+    if not words or grid.width <= width:
+        return grid
+    room = max(_WORDS, grid.widths[-1] - (grid.width - width))
+    lines = [part for line in grid.lines for part in _in_parts(line, room)]
+    return replace(grid, lines=tuple(lines))
+
+
+def _in_parts(line: Line, room: int) -> Iterable[Line]:
+    """Yield a line with its last cell wrapped, and what continues it."""
+    first, *others = textwrap.wrap(line.cells[-1], room) or [""]
+    empty = tuple("" for _ in line.cells[1:])
+    yield replace(line, cells=(*line.cells[:-1], first))
+    for other in others:
+        yield replace(line, label="", cells=(*empty, other))
+
+
+def _unwrapped(
+    table: Table,
+    columns: Sequence[dict[int, str]],
+    numbers: Sequence[int],
+    words: bool,
+) -> Grid:
+    grouped = any(row.is_heading for row in table.rows)
     lines: list[Line] = []
     for place, row in enumerate(table.rows):
-        indent = _INDENT if grouped and row.cells else ""
+        indent = _INDENT if grouped and not row.is_heading else ""
         labels = _wrapped(row.label, indent)
         cells = [tuple("" for _ in numbers) for _ in labels]
         tones = [tuple(Tone.PLAIN for _ in numbers) for _ in labels]
         if row.cells:
             cells[-1] = tuple(columns[number][place] for number in numbers)
             tones[-1] = tuple(row.cells[number].tone for number in numbers)
-        lines += map(Line, labels, cells, tones)
+        lines += map(partial(Line, is_heading=row.is_heading), labels, cells, tones)
     headings = tuple(
         _short(table.columns[number], _HEADING if number >= table.repeated else _FIRST)
         for number in numbers
     )
-    return Grid(headings, tuple(lines))
+    return Grid(headings, tuple(lines), words)
 
 
 def _wrapped(label: str, indent: str) -> list[str]:
@@ -135,6 +170,21 @@ def _short(name: str, limit: int) -> str:
         return name
     head = (limit - 2) // 2
     return name[:head] + ".." + name[head + 2 - limit :]
+
+
+def command_lines(command: str, width: int) -> list[str]:
+    """Break a command line between words, so that it can still be pasted.
+
+    A line is longer than ``width`` only if a single word is.
+    """
+    lines: list[list[str]] = [[]]
+    used = 0
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines[-1] and used + len(f" {word} \\") > width:
+            lines.append([])
+        used = len(_INDENT) + len(" ".join([*lines[-1], word]))
+        lines[-1].append(word)
+    return f" \\\n{_INDENT}".join(map(" ".join, lines)).splitlines()
 
 
 def fits(table: Table) -> bool:

@@ -9,6 +9,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from temper.catalog import Feature, Variant
+from temper.invocation import as_typed
 from temper.kernel import Kernel
 from temper.kernel.cache import Item
 from temper.record.outcome import Outcome
@@ -27,7 +28,7 @@ def print_features(console: Console, features: Iterable[Feature]) -> None:
             " ".join(feature.variants),
         )
     console.print(table)
-    console.print("'temper show FEATURE' shows more.")
+    console.print(f"'{as_typed('temper show FEATURE')}' shows more.")
 
 
 def print_feature(console: Console, feature: Feature) -> None:
@@ -84,10 +85,10 @@ def print_items(console: Console, items: Sequence[Item], nothing: str) -> None:
 def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     """Print the stored runs."""
     if not runs:
-        console.print("No runs yet. Start one: temper price kstack")
+        console.print(f"No runs yet. Start one: {as_typed('temper price kstack')}")
         return
     print_chosen_runs(console, runs)
-    console.print("'temper report RUN' shows one.")
+    console.print(f"'{as_typed('temper report RUN')}' shows one.")
 
 
 def print_chosen_runs(console: Console, runs: Iterable[RunSummary]) -> None:

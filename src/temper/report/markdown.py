@@ -1,40 +1,40 @@
 """Writes reports for mail: valid Markdown that reads well as text, 78 columns."""
 
-import shlex
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from temper.report.document import (
     Block,
     Bullets,
     Command,
     Document,
-    FinePrint,
-    Folds,
     Framed,
     Paragraph,
     Section,
     Table,
+    Tone,
 )
-from temper.report.layout import WIDTH, Grid, grids
+from temper.report.layout import WIDTH, Grid, command_lines, grids
+from temper.report.text import text_blocks
 
 
-def to_markdown(documents: Iterable[Document]) -> str:
-    """Return the reports as Markdown for a mail.
+def to_markdown(documents: Iterable[Document], *, full: bool = False) -> str:
+    """Return the reports as Markdown for a mail, with all details if ``full``.
 
     No line is longer than 78 columns, unless a single word of a command is: breaking
     the word would break the command.
     """
-    parts = [part for document in documents for part in _document(document)]
+    parts = [part for document in documents for part in _document(document, full)]
     return "\n\n".join(parts) + "\n"
 
 
-def _document(document: Document) -> Iterable[str]:
+def _document(document: Document, full: bool) -> Iterable[str]:
     yield f"# {document.heading}"
     yield _wrap(f"{document.title}.")
     for paragraph in document.conclusion:
-        yield _wrap(f"**{paragraph.text}**")
-    yield from _blocks(document.blocks, 2)
+        weight = "" if paragraph.tone is Tone.NOTE else "**"
+        yield _wrap(f"{weight}{paragraph.text}{weight}")
+    yield from _blocks(text_blocks(document, full=full), 2)
 
 
 def _blocks(blocks: Sequence[Block], level: int) -> Iterable[str]:
@@ -55,37 +55,37 @@ def _block(block: Block, level: int) -> Iterable[str]:
         case Section():
             yield f"{'#' * level} {block.heading}"
             yield from _blocks(block.blocks, level + 1)
-        case Folds():
-            yield _bullets(fold.summary for fold in block.folds)
-        case FinePrint() | Framed():
+        case Framed():
             yield from _blocks(block.blocks, level)
         case _:
-            # Plots and their folds are for pages only.
-            return
+            raise AssertionError(f"{type(block).__name__} is not text")
 
 
 def _grid(grid: Grid) -> str:
-    widths = grid.widths
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    widths, texts = grid.widths, grid.text_columns
+    rule = [
+        "-" * width if number in texts else "-" * (width - 1) + ":"
+        for number, width in enumerate(widths)
+    ]
     lines = [("", *grid.headings), rule, *((x.label, *x.cells) for x in grid.lines)]
-    return "\n".join(_line(line, widths) for line in lines)
+    return "\n".join(_line(line, widths, texts) for line in lines)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
-    padded = [first[0].ljust(first[1]), *(cell.rjust(w) for cell, w in others)]
+def _line(cells: Sequence[str], widths: Sequence[int], texts: Collection[int]) -> str:
+    padded = (
+        cell.ljust(width) if number in texts else cell.rjust(width)
+        for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
     return "| " + " | ".join(padded) + " |"
 
 
 def _command(command: str) -> str:
-    """Return an indented code block; lines break between words, after ``\\``."""
-    lines = [""]
-    for word in map(shlex.quote, shlex.split(command)):
-        if lines[-1] and len(lines[-1]) + len(word) > WIDTH - 8:
-            lines.append("  " + word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".lstrip() if lines[-1] else word
-    return " \\\n".join(f"    {line}" for line in lines)
+    lines = command_lines(command, WIDTH - len(_CODE))
+    return "\n".join(f"{_CODE}{line}" for line in lines)
+
+
+_CODE = "    "
+"""Starts the lines of a code block."""
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 """How each proof ended on each variant, as tables."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from temper.analysis.models import ProofEvidence, ProofReport
 from temper.record.outcome import Outcome
@@ -9,6 +10,8 @@ from temper.report.document import Cell, Row, Table, Tone
 from temper.report.layout import fits
 
 SURPRISE_NOTE = "!: not the expected outcome."
+
+_CAPTION = "How each proof ended on each variant"
 
 OUTCOME_TONES = {
     Outcome.VULNERABLE: Tone.BAD,
@@ -34,12 +37,31 @@ def outcome_tables(report: ProofReport) -> list[Table]:
     ]
 
 
+def outcome_summary(report: ProofReport) -> list[Table]:
+    """Return the same tables, but proofs that ended alike everywhere share a row."""
+    return [_merged(table) for table in outcome_tables(report)]
+
+
+def _merged(table: Table) -> Table:
+    alike: dict[tuple[Cell, ...], list[str]] = {}
+    for row in table.rows:
+        cells = tuple(replace(cell, see="") for cell in row.cells)
+        alike.setdefault(cells, []).append(row.label)
+    rows = (Row(_together(labels), cells) for cells, labels in alike.items())
+    return Table(table.columns, tuple(rows), table.caption)
+
+
+def _together(labels: Sequence[str]) -> str:
+    first, *others = labels
+    return f"{first} and {len(others)} more" if others else first
+
+
 def _by_variant(report: ProofReport) -> Table:
     rows = (
         Row(variant, tuple(_cell(report, variant, proof) for proof in report.proofs))
         for variant in report.evidence
     )
-    return Table(tuple(report.proofs), tuple(rows))
+    return Table(tuple(report.proofs), tuple(rows), _CAPTION)
 
 
 def _by_proof(report: ProofReport, variants: Sequence[str]) -> Table:
@@ -48,7 +70,7 @@ def _by_proof(report: ProofReport, variants: Sequence[str]) -> Table:
         for proof in report.proofs
         if any(_told(report, report.evidence[name][proof]) for name in variants)
     )
-    return Table(tuple(variants), tuple(rows))
+    return Table(tuple(variants), tuple(rows), _CAPTION)
 
 
 def _told(report: ProofReport, found: ProofEvidence) -> bool:
@@ -75,4 +97,4 @@ def _cell(report: ProofReport, variant: str, proof: str) -> Cell:
     if not _told(report, found):
         return Cell(())
     mark = " !" if found.surprising else ""
-    return Cell((found.outcome + mark,), OUTCOME_TONES[found.outcome])
+    return Cell((found.outcome + mark,), OUTCOME_TONES[found.outcome], see=proof)

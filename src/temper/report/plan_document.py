@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.estimate import Estimate
-from temper.record.plan import RunPlan
+from temper.record.plan import KernelPlan, RunPlan
 from temper.report.document import Block, Bullets, Document, Paragraph, Section
 from temper.report.numbers import duration
 
@@ -19,14 +19,17 @@ def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
             Section("Kernels", [Bullets(list(_kernels(estimate)))]),
             Section("Boots", list(_boots(plan, estimate))),
         ],
-        source="a plan",
     )
 
 
 def _kernels(estimate: Estimate) -> Iterable[str]:
     for kernel, variants, build in estimate.kernels.values():
-        state = "to be built" if build else "already built"
+        state = "to be built" if build else _state(kernel)
         yield f"{kernel.title}: {state}, for {', '.join(variants)}"
+
+
+def _state(kernel: KernelPlan) -> str:
+    return "to be unpacked once" if kernel.package else "already built"
 
 
 def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:

@@ -1,23 +1,33 @@
 """The report of a price, as a tree of blocks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from temper.analysis.models import Distribution, PriceReport, Switches
-from temper.report import words
+from temper.analysis.models import PriceReport, Switches
+from temper.invocation import as_typed
+from temper.report import brief, words
 from temper.report.configuration import configuration
+from temper.report.distributions import distributions
 from temper.report.document import (
     Block,
     Bullets,
+    Detail,
     Document,
     Framed,
-    PageOnly,
     Paragraph,
-    Plot,
-    Section,
     Table,
     Tone,
 )
-from temper.report.tables import class_table, model_table, price_table, switch_table
+from temper.report.in_force import in_force_details
+from temper.report.picture import price_picture
+from temper.report.provenance import downloads, made
+from temper.report.summary import leading, summaries
+from temper.report.tables import (
+    class_table,
+    model_table,
+    price_table,
+    summary_table,
+    switch_table,
+)
 
 
 def price_document(report: PriceReport) -> Document:
@@ -31,33 +41,58 @@ def price_document(report: PriceReport) -> Document:
             *(Paragraph(line) for line in words.headlines(report)),
         ],
         blocks=[
-            *_prices(report),
+            *_summary(report),
+            Bullets(brief.trust_lines(report)),
+            *_all_classes(report),
             *_ticks(report),
-            *_distributions(report),
+            *distributions(report),
             *_classes(report),
             *(_switches(report, report.switches) if report.switches else []),
-            Section(words.IN_FORCE_TITLE, [Bullets(words.in_force_lines(report))]),
+            *in_force_details(report),
             *configuration(report),
         ],
-        source=f"{report.kind} run {report.run}",
+        made=made(report, words.configuration_line(report)),
+        full=as_typed(f"temper report {report.run} --full"),
+        chart=price_picture(report),
+        downloads=downloads(report),
     )
 
 
-def _prices(report: PriceReport) -> Iterable[Block]:
+def _summary(report: PriceReport) -> Iterable[Block]:
+    """Show one line for each workload and variant, of the dearest workloads."""
+    first, others = leading(summaries(report))
+    if not first:
+        return
+    yield Paragraph(brief.brief_title(report), Tone.NOTE)
+    yield summary_table(report, first)
+    yield Paragraph(brief.brief_legend(report, first))
+    if others:
+        yield Bullets(brief.other_lines(others))
+        table = summary_table(report, [*first, *others])
+        yield Detail("All workloads", [table])
+
+
+def _all_classes(report: PriceReport) -> Iterable[Block]:
     table = price_table(report, without_ticks=True)
     if table is None:
         return
-    yield Paragraph(words.table_title(report), Tone.NOTE)
-    yield table
-    yield Paragraph(words.legend(report))
-    yield Paragraph(words.reading(report))
-    yield Bullets(words.notes(report))
+    yield Detail(
+        "All result classes",
+        [
+            Paragraph(words.table_title(report), Tone.NOTE),
+            table,
+            Paragraph(words.legend(report)),
+            Paragraph(words.reading(report)),
+            Bullets(words.notes(report)),
+        ],
+    )
 
 
 def _ticks(report: PriceReport) -> Iterable[Block]:
     table = price_table(report, without_ticks=False)
     if table is not None:
-        yield _noted(words.TICKED_TITLE, words.TICKED_NOTE, table)
+        note = words.TICKED_NOTE
+        yield _noted(words.TICKED_TITLE, note, table, "samples hit by a timer tick")
 
 
 def _classes(report: PriceReport) -> Iterable[Block]:
@@ -73,28 +108,9 @@ def _switches(report: PriceReport, switches: Switches) -> Iterable[Block]:
     note = words.switch_note(report, switches)
     yield _noted(words.switch_title(switches), note, counted)
     note = words.model_note(report, switches)
-    yield Framed([_noted(words.model_title(switches), note, model)])
+    title = words.model_title(switches)
+    yield Framed([_noted(title, note, model, "what hardware may take for them")])
 
 
-def _noted(heading: str, note: str, table: Table) -> Section:
-    return Section(heading, [Paragraph(note, Tone.NOTE), table])
-
-
-def _distributions(report: PriceReport) -> Iterable[Block]:
-    workloads = dict.fromkeys(one.workload for one in report.distributions)
-    plots = [
-        _distribution([one for one in report.distributions if one.workload == name])
-        for name in workloads
-    ]
-    if plots:
-        yield PageOnly([Section("Distributions", plots)])
-
-
-def _distribution(distributions: Sequence[Distribution]) -> Plot:
-    def draw(name: str) -> str:
-        # Imported here: matplotlib takes a second to load, and only HTML needs it.
-        from temper.report.plots import distribution_svg  # noqa: PLC0415
-
-        return distribution_svg(name, distributions)
-
-    return Plot(words.distribution_caption(distributions), draw)
+def _noted(heading: str, note: str, table: Table, contents: str = "") -> Detail:
+    return Detail(heading, [Paragraph(note, Tone.NOTE), table], contents=contents)

@@ -5,17 +5,23 @@ from functools import partial
 
 from temper.analysis.models import ProofEvidence, ProofReport
 from temper.extension import plots_of
+from temper.invocation import as_typed
 from temper.paths import FEATURES
 from temper.report import words
-from temper.report.attacks import attack_lines, clock_lines, unexpected_lines
+from temper.report.attacks import (
+    attack_lines,
+    clock_lines,
+    decisive_lines,
+    example_lines,
+    unexpected_lines,
+)
 from temper.report.configuration import configuration
 from temper.report.document import (
     Block,
     Bullets,
     Cell,
+    Detail,
     Document,
-    Fold,
-    Folds,
     PageOnly,
     Paragraph,
     Plot,
@@ -25,8 +31,10 @@ from temper.report.document import (
     Table,
     Tone,
 )
-from temper.report.outcomes import outcome_notes, outcome_tables
-from temper.report.verdict import verdict
+from temper.report.in_force import in_force_details, in_force_line
+from temper.report.outcomes import outcome_notes, outcome_summary, outcome_tables
+from temper.report.provenance import downloads, made
+from temper.report.verdict import left_out, verdict
 
 
 def proof_document(report: ProofReport) -> Document:
@@ -39,43 +47,57 @@ def proof_document(report: ProofReport) -> Document:
         conclusion=[
             *(Paragraph(line, Tone.DOUBT) for line in words.judges_lines(report)),
             Paragraph(verdict(report), Tone.GOOD if good else Tone.BAD),
+            *(Paragraph(line, Tone.NOTE) for line in [left_out(report)] if line),
         ],
         blocks=[
-            *outcome_tables(report),
-            *map(Paragraph, outcome_notes(report)),
-            *(_summary(report) if report.summarised else _attacks(report)),
+            *(_many(report) if report.summarised else _few(report)),
             *map(Paragraph, clock_lines(report)),
-            Section(words.IN_FORCE_TITLE, [Bullets(words.in_force_lines(report))]),
+            Paragraph(in_force_line(report)),
+            *in_force_details(report),
             *configuration(report),
         ],
-        source=f"proof run {report.run}",
+        made=made(report, words.configuration_line(report)),
+        full=as_typed(f"temper report {report.run} --full"),
+        downloads=downloads(report),
     )
 
 
-def _attacks(report: ProofReport) -> Iterable[Block]:
+def _few(report: ProofReport) -> Iterable[Block]:
+    """Show how each proof ended, and one line of why for what the verdict needs."""
+    yield from outcome_tables(report)
+    yield from map(Paragraph, outcome_notes(report))
     for proof, title in report.proofs.items():
-        yield Section(f"{proof}: {title}", list(_attack(report, proof)))
+        yield Detail(
+            f"{proof}: {title}",
+            list(_attack(report, proof)),
+            gist=[Bullets(decisive_lines(report, proof))],
+            name=proof,
+            contents=_ALL_EVIDENCE,
+        )
 
 
-def _summary(report: ProofReport) -> Iterable[Block]:
-    """For a run of many proofs, say what was not expected and what each one tries."""
+def _many(report: ProofReport) -> Iterable[Block]:
+    """Show how the proofs ended that ended alike, and what was not expected."""
+    yield from outcome_summary(report)
+    yield from map(Paragraph, outcome_notes(report))
     if lines := unexpected_lines(report):
         yield Section("Not as expected", [Bullets(lines)])
-    yield Section(
-        "The attacks",
-        [
-            Paragraph(_TRIES_NOTE, Tone.NOTE),
-            Folds(
-                [
-                    Fold(f"{proof}: {title}", list(_attack(report, proof)))
-                    for proof, title in report.proofs.items()
-                ]
-            ),
-        ],
-    )
+    if lines := example_lines(report):
+        yield Section("As expected", [Bullets(lines)])
+    yield Detail("The outcome of each proof", outcome_tables(report))
+    attacks = [
+        Detail(
+            f"{proof}: {title}",
+            list(_attack(report, proof)),
+            name=proof,
+            contents=_ALL_EVIDENCE,
+        )
+        for proof, title in report.proofs.items()
+    ]
+    yield Detail("The evidence of each attack", attacks, contents=_ALL_EVIDENCE)
 
 
-_TRIES_NOTE = "What each attack tries; the JSON says why each ended as it did."
+_ALL_EVIDENCE = "all evidence of each attack"
 
 
 def _attack(report: ProofReport, proof: str) -> Iterable[Block]:
@@ -85,12 +107,14 @@ def _attack(report: ProofReport, proof: str) -> Iterable[Block]:
         for variant, found in report.evidence.items()
         if proof in found
     }
-    measures = Fold("All measures of this attack", [_measures(evidence)])
-    yield PageOnly([Plots(list(_plots(report, evidence))), Folds([measures])])
+    measures = Detail("All measures of this attack", [_measures(evidence)])
+    plots = list(_plots(report, proof, evidence))
+    drawn = [Plots("What the attack saw on each variant", plots)] if plots else []
+    yield PageOnly([*drawn, measures])
 
 
 def _plots(
-    report: ProofReport, evidence: Mapping[str, ProofEvidence]
+    report: ProofReport, proof: str, evidence: Mapping[str, ProofEvidence]
 ) -> Iterable[Plot]:
     """Draw what a proof found on each variant, with the feature's own plots."""
     draw = plots_of(FEATURES / report.feature)
@@ -101,7 +125,8 @@ def _plots(
         return
     for variant in series:
         caption = f"{variant}: {evidence[variant].outcome}"
-        yield Plot(caption, partial(draw, series, variant))
+        says = f"{proof} on {variant}: {'; '.join(evidence[variant].reasons)}"
+        yield Plot(caption, says, partial(draw, series, variant))
 
 
 def _measures(evidence: Mapping[str, ProofEvidence]) -> Table:
@@ -110,7 +135,7 @@ def _measures(evidence: Mapping[str, ProofEvidence]) -> Table:
         Row(name, tuple(_measure(found, name) for found in evidence.values()))
         for name in names
     )
-    return Table(tuple(evidence), tuple(rows))
+    return Table(tuple(evidence), tuple(rows), "All measures of this attack")
 
 
 def _measure(found: ProofEvidence, name: str) -> Cell:

@@ -11,8 +11,11 @@ from typing import Any
 import matplotlib.style
 from matplotlib.figure import Figure
 
-_COLOURS = ("#3b7fc4", "#d9701a", "#2a9d6f", "#b05fb0", "#a8841c", "#7a7f87")
-"""One per variant, in order; each is visible on white and on near-black."""
+DATA = "#6f8296"
+"""The colour of data: visible on white and on near-black, and it means nothing.
+
+On a page, colours say which outcomes and prices are good or bad.
+"""
 
 _INK = "#010203"
 """Placeholder for the colour of the page's text until the SVG is written."""
@@ -20,8 +23,8 @@ _STYLE: dict[str, Any] = {
     "svg.hashsalt": "temper",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.titlesize": 9,
+    "font.size": 10,
+    "axes.titlesize": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.facecolor": "none",
@@ -47,11 +50,6 @@ _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 def style() -> AbstractContextManager[None]:
     """Return the context in which to make a figure and turn it into SVG."""
     return matplotlib.style.context(["default", _STYLE])
-
-
-def colour(index: int) -> str:
-    """Return the colour of a variant by its place in the report."""
-    return _COLOURS[index % len(_COLOURS)]
 
 
 def to_svg(figure: Figure, name: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from temper.analysis.models import ClassRow, PriceReport, PriceRow
 from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span
+from temper.report.summary import MEDIAN, Summary
 from temper.stats.comparison import Mark
 
 _TONES = {
@@ -26,41 +27,79 @@ class _Entry:
     cell: Cell
 
 
-def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
-    """Return the price table, with or without the samples that ticks hit.
+OTHER_CLASSES = "other classes"
+_PRICES = "What each workload costs under each variant at the median"
+_CLASSES = "What each workload costs in all result classes"
+_TICKED = "The same with samples hit by a timer tick"
+_INSTRUCTIONS = "Instructions by class, per operation"
 
-    The table with ticks is short: it has only the rows that ticks change, and how
-    many samples they hit. None if there are no rows.
+
+def summary_table(report: PriceReport, summaries: Sequence[Summary]) -> Table:
+    """Return a table with one line for each workload and variant.
+
+    If there is only one variant, its price stands beside its workload.
+    """
+    baseline = report.baseline
+    variants = list(dict.fromkeys(each.variant for each in summaries))
+    if len(variants) == 1:
+        rows = [
+            Row(each.workload, (_before(each), *_after(report, each)))
+            for each in summaries
+        ]
+        columns = (baseline, *variants, OTHER_CLASSES)
+        return Table(columns, tuple(rows), _PRICES, repeated=1, words=True)
+    rows = []
+    workload = ""
+    for each in summaries:
+        if each.workload != workload:
+            workload = each.workload
+            cells = (_before(each), _EMPTY, _EMPTY)
+            rows.append(Row(workload, cells, heading=True))
+        rows.append(Row(each.variant, (_EMPTY, *_after(report, each))))
+    columns = (baseline, f"more than {baseline}", OTHER_CLASSES)
+    return Table(columns, tuple(rows), _PRICES, repeated=1, words=True)
+
+
+def _before(summary: Summary) -> Cell:
+    return Cell((absolute(summary.median.baseline_value),))
+
+
+def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
+    return price_cell(summary.median, report.exact), Cell((summary.remark,))
+
+
+def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
+    """Return the table of all result classes, with or without samples that ticks hit.
+
+    Without them, a workload whose samples are all the same has one row. With them,
+    there are only the rows that ticks change, and how many samples they hit. None if
+    there are no rows.
     """
     if without_ticks:
         rows = [row for row in report.rows if row.without_ticks]
-        return _grouped(report.baseline, [_price_entry(row) for row in rows])
-    entries = [_price_entry(row) for row in _changed_by_ticks(report)]
-    return _grouped(report.baseline, _with_hits(report, entries))
+        entries = [_price_entry(report, row) for row in _without_constants(rows)]
+        return _grouped(report.baseline, entries, _CLASSES)
+    entries = [_price_entry(report, row) for row in _changed_by_ticks(report)]
+    return _grouped(report.baseline, _with_hits(report, entries), _TICKED)
 
 
 _RARE = 0.005
-"""Fewer instructions per operation than this print as 0.00: ticks cause them."""
-
-
-def counted_classes(report: PriceReport) -> list[str]:
-    """Return the classes that operations themselves use, in the plugin's order."""
-    return list(
-        dict.fromkeys(
-            row.instruction_class
-            for row in report.classes
-            if max(row.per_operation, row.baseline_per_operation) >= _RARE
-        )
-    )
+"""A smaller difference per operation prints as 0.00: ticks cause it."""
 
 
 def class_table(report: PriceReport) -> Table | None:
-    """Return instructions by class per operation, without very rare classes."""
-    seen = counted_classes(report)
+    """Return instructions by class per operation, where variants differ."""
+    differing = {
+        (row.workload, row.instruction_class)
+        for row in report.classes
+        if abs(row.delta) >= _RARE
+    }
     entries = [
-        _class_entry(row) for row in report.classes if row.instruction_class in seen
+        _class_entry(row)
+        for row in report.classes
+        if (row.workload, row.instruction_class) in differing
     ]
-    return _grouped(report.baseline, entries)
+    return _grouped(report.baseline, entries, _INSTRUCTIONS)
 
 
 def switch_table(report: PriceReport) -> Table | None:
@@ -70,7 +109,8 @@ def switch_table(report: PriceReport) -> Table | None:
     rows = report.switches.rows
     before = {r.workload: Cell((absolute(r.baseline_per_operation),)) for r in rows}
     cells = {(r.workload, r.variant): Cell((signed(r.delta),)) for r in rows}
-    return _by_workload(cells, report.baseline, before)
+    caption = f"{report.switches.title.capitalize()} per operation"
+    return _by_workload(cells, caption, report.baseline, before)
 
 
 def model_table(report: PriceReport) -> Table | None:
@@ -81,12 +121,14 @@ def model_table(report: PriceReport) -> Table | None:
         {
             (r.workload, r.variant): Cell((span([signed(end) for end in r.cycles]),))
             for r in report.switches.rows
-        }
+        },
+        f"Cycles for the {report.switches.title} per operation, by a model",
     )
 
 
 def _by_workload(
     cells: Mapping[tuple[str, str], Cell],
+    caption: str,
     baseline: str = "",
     before: Mapping[str, Cell] | None = None,
 ) -> Table:
@@ -106,19 +148,53 @@ def _by_workload(
             )
             for workload in workloads
         ),
+        caption=caption,
         repeated=len(first),
     )
 
 
-def _price_entry(row: PriceRow) -> _Entry:
-    parts = (signed(row.delta), percent(row.delta_percent), row.mark.value)
+def _price_entry(report: PriceReport, row: PriceRow) -> _Entry:
     return _Entry(
         workload=row.workload,
         label=row.result_class,
         variant=row.variant,
         baseline=absolute(row.baseline_value),
-        cell=Cell(parts, _TONES.get(row.mark, Tone.PLAIN)),
+        cell=price_cell(row, report.exact),
     )
+
+
+def price_cell(row: PriceRow, exact: bool) -> Cell:
+    """Return a price: the difference, its share of the baseline, its mark.
+
+    ``exact``: whether the counts are; a difference may be noise even so.
+    """
+    price = (signed(row.delta), percent(row.delta_percent))
+    if exact and row.mark is Mark.UNKNOWN:
+        return Cell((*price, ""))
+    return Cell((*price, row.mark.value), _TONES.get(row.mark, Tone.PLAIN))
+
+
+ALL_CLASSES = "every sample"
+
+
+def _without_constants(rows: Sequence[PriceRow]) -> list[PriceRow]:
+    """Replace the rows of each workload whose samples are all the same by one."""
+    values: dict[str, set[tuple[str, float, float]]] = {}
+    for row in rows:
+        found = (row.variant, row.value, row.baseline_value)
+        values.setdefault(row.workload, set()).add(found)
+    constant = {
+        workload
+        for workload, found in values.items()
+        if len(found) == len({variant for variant, *_ in found})
+    }
+    return [
+        row.model_copy(update={"result_class": ALL_CLASSES})
+        if row.workload in constant
+        else row
+        for row in rows
+        if row.workload not in constant or row.result_class == MEDIAN
+    ]
 
 
 def _class_entry(row: ClassRow) -> _Entry:
@@ -166,7 +242,7 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
     return [row for row in ticked if (row.workload, row.result_class) in changed]
 
 
-def _grouped(baseline: str, entries: Sequence[_Entry]) -> Table | None:
+def _grouped(baseline: str, entries: Sequence[_Entry], caption: str) -> Table | None:
     """Return a table with one group of rows per workload; None without entries."""
     if not entries:
         return None
@@ -181,7 +257,7 @@ def _grouped(baseline: str, entries: Sequence[_Entry]) -> Table | None:
             rows.append(Row(workload))
         found = (cells.get((workload, label, name), _EMPTY) for name in variants)
         rows.append(Row(label, (Cell((before,)), *found)))
-    return Table((baseline, *variants), tuple(rows), repeated=1)
+    return Table((baseline, *variants), tuple(rows), caption, repeated=1)
 
 
 _EMPTY = Cell(())

@@ -12,14 +12,14 @@ from temper.report.document import (
     Bullets,
     Command,
     Document,
-    Folds,
     Framed,
     Paragraph,
     Section,
     Table,
     Tone,
 )
-from temper.report.layout import WIDTH, Grid, Line, grids
+from temper.report.layout import WIDTH, Grid, Line, command_lines, grids
+from temper.report.text import text_blocks
 
 _STYLES = {
     Tone.PLAIN: "",
@@ -30,15 +30,21 @@ _STYLES = {
 }
 
 
-def print_documents(console: Console, documents: Iterable[Document]) -> None:
-    """Print reports, each with its conclusion last, where people look."""
+def print_documents(
+    console: Console, documents: Iterable[Document], *, full: bool = False
+) -> None:
+    """Print reports, each with its conclusion last, where people look.
+
+    ``full``: with all details.
+    """
     writer = _Writer(console)
     for document in documents:
         writer.text(f"{document.heading}: {document.title}", "bold underline")
         writer.gap()
-        writer.blocks(document.blocks)
+        writer.blocks(text_blocks(document, full=full))
         for paragraph in document.conclusion:
-            writer.text(paragraph.text, f"bold {_STYLES[paragraph.tone]}".strip())
+            weight = "" if paragraph.tone is Tone.NOTE else "bold "
+            writer.text(paragraph.text, f"{weight}{_STYLES[paragraph.tone]}".strip())
         writer.gap()
 
 
@@ -68,23 +74,20 @@ class _Writer:
                 self._bullets(block.lines)
                 self.gap()
             case Command():
-                self.text(block.line)
+                for line in command_lines(block.line, self._width):
+                    self._console.print(Text(line), soft_wrap=True)
                 self.gap()
             case Table():
-                for grid in grids(block):
+                for grid in grids(block, self._width):
                     self._print(_table(grid))
                     self.gap()
             case Section():
                 self.text(block.heading, "bold")
                 self.blocks(block.blocks)
-            case Folds():
-                self._bullets(fold.summary for fold in block.folds)
-                self.gap()
             case Framed():
                 self.blocks(block.blocks)
             case _:
-                # Plots are for pages only, and fine print would bury the rest.
-                pass
+                raise AssertionError(f"{type(block).__name__} is not text")
 
     def _bullets(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -98,15 +101,21 @@ class _Writer:
 
 def _table(grid: Grid) -> RichTable:
     table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(Text(""))
-    for name in grid.headings:
-        table.add_column(Text(name), justify="right")
+    for name in _aligned(("", *grid.headings), grid):
+        table.add_column(Text(name))
     for line in grid.lines:
-        table.add_row(*_cells(line))
+        table.add_row(*_cells(line, grid))
     return table
 
 
-def _cells(line: Line) -> Iterable[Text]:
-    yield Text(line.label, "bold" if line.is_heading else "")
-    for text, tone in zip(line.cells, line.tones, strict=True):
+def _cells(line: Line, grid: Grid) -> Iterable[Text]:
+    label, *cells = _aligned((line.label, *line.cells), grid)
+    yield Text(label, "bold" if line.is_heading else "")
+    for text, tone in zip(cells, line.tones, strict=True):
         yield Text(text, _STYLES[tone])
+
+
+def _aligned(cells: Iterable[str], grid: Grid) -> Iterable[str]:
+    """Pad cells: a column that Rich aligns to the right loses spaces at its end."""
+    for number, (text, width) in enumerate(zip(cells, grid.widths, strict=True)):
+        yield text if number in grid.text_columns else text.rjust(width)

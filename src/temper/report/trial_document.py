@@ -3,19 +3,21 @@
 from collections.abc import Iterable
 
 from temper.analysis.trial import TrialBoot, TrialReport
+from temper.invocation import as_typed
 from temper.report.document import (
     Block,
     Bullets,
     Cell,
     Command,
+    Detail,
     Document,
-    FinePrint,
     Paragraph,
     Row,
     Section,
     Table,
     Tone,
 )
+from temper.report.provenance import downloads, made
 
 
 def trial_document(report: TrialReport) -> Document:
@@ -30,9 +32,11 @@ def trial_document(report: TrialReport) -> Document:
             Section("Boots", [_results(report)]),
             *(_wrong(boot) for boot in report.boots if not boot.clean),
             *_counters(report),
-            *_fine_print(report),
+            *_configuration(report),
         ],
-        source=f"{report.kind} run {report.run}",
+        made=made(report),
+        full=as_typed(f"temper report {report.run} --full"),
+        downloads=downloads(report),
     )
 
 
@@ -47,7 +51,8 @@ def _verdict(report: TrialReport) -> Paragraph:
 
 
 def _results(report: TrialReport) -> Table:
-    return Table(("result", "seconds here"), tuple(map(_result, report.boots)))
+    rows = tuple(map(_result, report.boots))
+    return Table(("result", "seconds here"), rows, "How each boot ended")
 
 
 def _result(boot: TrialBoot) -> Row:
@@ -78,10 +83,13 @@ def _counters(report: TrialReport) -> Iterable[Block]:
     }
     if len(boots) <= len(names):
         rows = (Row(n, tuple(cells[boot, n] for boot in boots)) for n in names)
-        yield Section("Counters", [Table(boots, tuple(rows))])
+        yield Section("Counters", [Table(boots, tuple(rows), _COUNTED)])
     else:
         rows = (Row(b, tuple(cells[b, name] for name in names)) for b in boots)
-        yield Section("Counters", [Table(names, tuple(rows))])
+        yield Section("Counters", [Table(names, tuple(rows), _COUNTED)])
+
+
+_COUNTED = "What each boot counted"
 
 
 def _counted(boot: TrialBoot, name: str) -> str:
@@ -89,13 +97,13 @@ def _counted(boot: TrialBoot, name: str) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _fine_print(report: TrialReport) -> Iterable[Block]:
-    command = Command(report.command)
-    lines = [_configuration(boot) for boot in report.boots]
-    yield FinePrint([Bullets(lines), Paragraph("To reproduce:"), command])
+def _configuration(report: TrialReport) -> Iterable[Block]:
+    lines = [_setup(boot) for boot in report.boots]
+    yield Detail("Configuration and command lines", [Bullets(lines)])
+    yield Section("To reproduce", [Command(as_typed(report.command))])
 
 
-def _configuration(boot: TrialBoot) -> str:
+def _setup(boot: TrialBoot) -> str:
     release = boot.kernel_release or "that never came up"
     return (
         f"{boot.variant}: {boot.title}, Linux {release}, -cpu {boot.cpu_model}, "

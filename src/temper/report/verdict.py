@@ -11,9 +11,9 @@ from temper.report.attacks import Surprise, some, surprises
 def verdict(report: ProofReport) -> str:
     """Say whether the feature holds and, if it does not, why.
 
-    If the run covers only part of the feature, say which part, and what was left out.
+    If the run covers only part of the feature, say which part.
     """
-    return ". ".join([*_conclusion(report), *_left_out(report)]) + "."
+    return ". ".join(_conclusion(report)) + "."
 
 
 def _conclusion(report: ProofReport) -> list[str]:
@@ -44,10 +44,11 @@ def _scope(report: ProofReport) -> str:
     return scope
 
 
-def _left_out(report: ProofReport) -> list[str]:
-    left_out = {"variants": report.variants_left_out, "proofs": report.proofs_left_out}
-    parts = [f"the {what} {some(left)}" for what, left in left_out.items() if left]
-    return [f"Left out: {'; '.join(parts)}"] if parts else []
+def left_out(report: ProofReport) -> str:
+    """Say which part of the feature the run does not cover; empty if it covers all."""
+    parts = {"variants": report.variants_left_out, "proofs": report.proofs_left_out}
+    said = [f"the {what} {some(left)}" for what, left in parts.items() if left]
+    return f"Not in this run: {'; '.join(said)}." if said else ""
 
 
 def _beside(report: ProofReport) -> list[str]:

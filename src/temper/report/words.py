@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from temper.analysis.in_force import on_off
 from temper.analysis.models import (
-    Distribution,
     PriceReport,
     PriceRow,
     ProofReport,
@@ -104,6 +102,9 @@ def legend(report: PriceReport) -> str:
         "(I)": "improvement, cheaper",
         "(?)": "the counts did not repeat, so this may be noise",
     }
+    if report.exact:
+        # Such differences have no mark: only chance tells them from others.
+        del meanings["(?)"]
     seen = {row.mark.value for row in report.rows}
     return "Marks: " + "; ".join(
         f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in seen
@@ -145,7 +146,6 @@ _THE = {
 }
 
 
-IN_FORCE_TITLE = "In force, checked in the same boots"
 TICKED_TITLE = "Including samples hit by a timer tick"
 TICKED_NOTE = "Only the rows that ticks change, and how many samples they hit."
 CLASS_TITLE = "Instructions by class"
@@ -156,8 +156,9 @@ def class_note(report: PriceReport) -> str:
     return (
         "Instructions of each class per operation over the whole region, ticks "
         f"included, as counted by the QEMU plugin. {report.baseline}: absolute "
-        f"values; other columns: difference from {report.baseline}. The price above "
-        "counts each as one instruction; on hardware some of them cost far more."
+        f"values; other columns: difference from {report.baseline}. Classes in which "
+        "no variant differs are left out. The price counts each as one instruction; "
+        "on hardware some of them cost far more."
     )
 
 
@@ -200,11 +201,11 @@ def exact_line(report: PriceReport) -> str:
 
 def notes(report: PriceReport) -> list[str]:
     """Return what a reader needs to know to trust the table."""
-    lines = [exact_line(report), tick_line(report), _all_hit_line(report)]
+    lines = [exact_line(report), tick_line(report), all_hit_line(report)]
     return [line for line in (*lines, *overhead_lines(report)) if line]
 
 
-def _all_hit_line(report: PriceReport) -> str:
+def all_hit_line(report: PriceReport) -> str:
     """Name the workloads that are missing from the table without ticks."""
     hit = [
         f"{count.workload} with {count.variant}"
@@ -269,26 +270,3 @@ def judges_lines(report: ProofReport) -> list[str]:
         f"The judges of {report.feature} have changed since this run was planned: the "
         "verdict is theirs as they are now."
     ]
-
-
-def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
-    """State what the in-force checks of each variant found."""
-    lines = [
-        f"{variant}: found {on_off(summary.expected)} by {summary.agreed} of "
-        f"{summary.checks} checks" + (f" ({summary.how})" if summary.how else "")
-        if summary.checks
-        else f"{variant}: not checked"
-        for variant, summary in report.in_force.items()
-    ]
-    if isinstance(report, PriceReport) and report.in_force_note:
-        lines.append(f"Not checked: {report.in_force_note}.")
-    return lines
-
-
-def distribution_caption(distributions: Sequence[Distribution]) -> str:
-    """Name a plot's workload, and say how many samples timer ticks hit."""
-    hits = [
-        f"{sum(count for _, count in one.tick_bins):,} ({one.variant})"
-        for one in distributions
-    ]
-    return f"{distributions[0].workload}. Samples hit by timer ticks: {', '.join(hits)}"

@@ -1,11 +1,11 @@
 """Boots the slots of a run, side by side, and stores each as it comes."""
 
+import errno
 import re
 import signal
-import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,17 +17,19 @@ from temper.machine import BootRequest, BootResult, Machine, StoppedError, Watch
 from temper.process import SCRATCH_FULL_HINT
 from temper.progress import Progress, Task
 from temper.record.boot import BootFacts, StoredBoot
+from temper.record.console import last_of_programs
 from temper.record.plan import RunPlan, Slot
 from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
 from temper.run.initramfs import pack, pack_for_kexec
 from temper.run.leading import lead
 from temper.run.prepare import Setup
+from temper.scratch import scratch_folder
+from temper.signals import signals_held
 from temper.store import Store
 
 _NOT_STARTED = 127
+_POLL = 0.1
 _RELEASE = re.compile(r"Linux version (\S+)")
-# The kernel puts the time before each of its lines.
-_OF_KERNEL = re.compile(r"\[ *\d+\.\d+\] ")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Campaign:
         """Boot every slot that the store is without.
 
         A kernel that fails is a result and is stored; the rest goes on. Raises
-        InfraError, or KeyboardInterrupt, with all finished boots stored.
+        InfraError, KeyboardInterrupt or Signalled, with all finished boots stored.
         """
         self.machine.prepare()
         slots = self.store.missing(self.run)
@@ -66,17 +68,28 @@ class Campaign:
         work = self.plan.work
         pool = ThreadPoolExecutor(self.machine.boots_at_once(work.cpus, work.memory))
         boots: dict[Future[StoredBoot], Slot] = {}
-        try:
-            for slot in slots:
-                boots[pool.submit(self._boot_one, slot, stop, gauge)] = slot
-            for future in as_completed(boots):
+        with signals_held() as deliver:
+            try:
+                for slot in slots:
+                    boots[pool.submit(self._boot_one, slot, stop, gauge)] = slot
+                self._save_each(boots, deliver)
+            except BaseException:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+                self._save_finished(boots)
+                raise
+            pool.shutdown()
+
+    def _save_each(
+        self, boots: Iterable[Future[StoredBoot]], deliver: Callable[[], None]
+    ) -> None:
+        """Store boots as they come; ``deliver``: called often, raises for a signal."""
+        waiting = set(boots)
+        while waiting:
+            deliver()
+            done, waiting = wait(waiting, _POLL, return_when=FIRST_COMPLETED)
+            for future in done:
                 self.store.save_boot(self.run, future.result())
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            self._save_finished(boots)
-            raise
-        pool.shutdown()
 
     def _save_finished(self, boots: Mapping[Future[StoredBoot], Slot]) -> None:
         """Lose no boot that was done when another one failed."""
@@ -91,8 +104,12 @@ class Campaign:
     ) -> StoredBoot:
         if stop.is_set():
             raise StoppedError
-        watcher = Watcher(stop, lambda done: gauge.show(slot, done))
-        with _work_folder() as work:
+        watcher = Watcher(
+            stop,
+            on_program=lambda done: gauge.show(slot, done),
+            on_wait=lambda text: gauge.note(slot, text),
+        )
+        with scratch_folder() as work, _host_explained(work):
             request = self._request(slot.variant, work)
             begun = datetime.now(UTC)
             records: list[AnyRecord] = []
@@ -100,7 +117,7 @@ class Campaign:
             try:
                 result = self._carry_out(slot.variant, request, work, watcher)
                 records, console = result.records, result.console
-                _check_exits(records, console)
+                _check_exits(self.plan, records, console)
             except BootError as failure:
                 error, console = failure.message, console or failure.console
             facts = self._facts(slot, request, begun, _release(records, console), error)
@@ -127,6 +144,7 @@ class Campaign:
             exact=self.plan.work.exact,
             cpus=self.plan.work.cpus,
             memory=self.plan.work.memory,
+            in_turn=self.plan.work.in_turn,
             led=self.plan.scripts is not None,
             hardware=self.plan.scripts.hardware if self.plan.scripts else (),
         )
@@ -162,16 +180,17 @@ class Campaign:
 
 
 @contextmanager
-def _work_folder() -> Iterator[Path]:
-    """Lend a folder to one boot; raise InfraError if the host cannot."""
+def _host_explained(work: Path) -> Iterator[None]:
+    """Turn what the host refuses to a boot in the folder ``work`` into InfraErrors."""
     try:
-        with tempfile.TemporaryDirectory(prefix="temper-") as folder:
-            yield Path(folder)
+        yield
     except OSError as error:
-        raise InfraError(
-            f"a boot cannot work in {tempfile.gettempdir()}: {error.strerror}",
-            SCRATCH_FULL_HINT,
-        ) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise InfraError(
+                f"the disk of {work.parent} is full", SCRATCH_FULL_HINT
+            ) from error
+        where = f"{error.filename}: " if error.filename else ""
+        raise InfraError(f"a boot cannot go on: {where}{error.strerror}") from error
 
 
 class _Gauge:
@@ -185,20 +204,29 @@ class _Gauge:
     def show(self, slot: Slot, done: int) -> None:
         with self._lock:
             self._done[slot] = max(self._done[slot], done)
-            self._task.update(
-                sum(self._done.values()), note=f"{slot.variant}, boot {slot.repeat + 1}"
-            )
+            self._update(f"{slot.variant}, boot {slot.repeat + 1}")
+
+    def note(self, slot: Slot, text: str) -> None:
+        with self._lock:
+            self._update(f"{slot.variant}, boot {slot.repeat + 1}: {text}")
+
+    def _update(self, note: str) -> None:
+        self._task.update(sum(self._done.values()), note=note)
 
 
-def _check_exits(records: list[AnyRecord], console: str) -> None:
+def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
+    """Raise for a program that failed, but for attacks: each is judged by itself."""
+    attacks = {proof.line for proof in plan.proofs.values()}
     for record in records:
         if not isinstance(record, Exit) or record.status in (0, UNSUPPORTED):
             continue
         if record.status == _NOT_STARTED:
             why = _said(record.program.split()[0], console)
             raise InfraError(f"'{record.program}' did not start in the target: {why}")
+        if record.program in attacks:
+            continue
         how = f"'{record.program}' {_ended(record.status)}"
-        raise BootError("; ".join([how, *_last_of_programs(console)]), console=console)
+        raise BootError("; ".join([how, *last_of_programs(console)]), console=console)
 
 
 def _release(records: list[AnyRecord], console: str) -> str:
@@ -213,12 +241,6 @@ def _said(program: str, console: str) -> str:
     """Return what init said of a program on the console."""
     lines = [line for line in console.splitlines() if line.startswith(f"/{program}: ")]
     return lines[-1] if lines else "its console does not say why"
-
-
-def _last_of_programs(console: str) -> list[str]:
-    """Return two lines at most: a cause and what came of it."""
-    lines = [line for line in console.splitlines() if not _OF_KERNEL.match(line)]
-    return [line for line in lines if line.strip()][-2:]
 
 
 def _ended(status: int) -> str:

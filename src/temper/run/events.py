@@ -74,11 +74,11 @@ def plan_events(
 
 def _check_host(events: dict[str, Event]) -> None:
     for name, event in events.items():
-        for file in event.needs:
+        for file, package in event.needs.items():
             if not Path(file).exists():
                 raise InfraError(
                     f"the event {name} needs {file}, which this host does not have",
-                    "scripts/setup events",
+                    f"apt-get install {package}",
                 )
 
 

@@ -1,12 +1,15 @@
 """Carries out a plan, from its first boot or from where it was interrupted."""
 
-from temper.errors import InfraError, InputError, InterruptError
+from temper.errors import InfraError, InputError, Signalled
+from temper.invocation import as_typed
 from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
 from temper.run.campaign import Campaign
+from temper.run.load import host_load
 from temper.run.prepare import Prepared
+from temper.signals import interruption
 from temper.store import Store
 
 
@@ -19,8 +22,9 @@ def execute(
 ) -> StoredRun:
     """Boot all slots of a plan and return the run; ``resume``: the run to continue.
 
-    Raises InputError if the run to resume cannot be resumed, and InfraError and
-    InterruptError with the command that resumes the run.
+    Raises InputError if the run to resume cannot be resumed, StoreError if another
+    process is making it, and InfraError and InterruptError with the command that
+    resumes the run.
     """
     plan = prepared.plan
     if resume is not None:
@@ -35,9 +39,10 @@ def execute(
 def _boot_all(campaign: Campaign) -> None:
     plan, run = campaign.plan, campaign.run
     try:
-        campaign.boot_all(f"Booting {plan.feature} for run {run}")
-    except KeyboardInterrupt:
-        raise InterruptError("interrupted", _way_on(plan, run)) from None
+        with host_load(plan.load):
+            campaign.boot_all(f"Booting {plan.feature} for run {run}")
+    except (KeyboardInterrupt, Signalled) as stop:
+        raise interruption(stop, _way_on(plan, run)) from None
     except InfraError as error:
         error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
         raise
@@ -55,21 +60,22 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
         pass
     if store.is_finished(run) and not store.missing(run):
         raise InputError(
-            f"run {run} is finished: there is nothing to resume", f"temper report {run}"
+            f"run {run} is finished: there is nothing to resume",
+            as_typed(f"temper report {run}"),
         )
 
 
 def _way_on(plan: RunPlan, run: int) -> str:
-    return f"finished boots are kept; resume with: {plan.command} --resume {run}"
+    return f"finished boots are kept; resume with: {as_typed(plan.resuming(run))}"
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:
     if begun == now:
         return
     if (begun.kind, begun.feature) != (now.kind, now.feature):
-        what = f"it was: {begun.command}"
+        what = f"it was: {as_typed(begun.command)}"
     elif begun.command != now.command:
-        what = f"its options were: {begun.command}"
+        what = f"its options were: {as_typed(begun.command)}"
     else:
         what = "kernel, programs, scripts or feature.toml have changed since"
     raise InputError(f"run {run} cannot be resumed: {what}", "start a new run")

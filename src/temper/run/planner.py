@@ -11,7 +11,15 @@ from temper.catalog import Feature, Proof, Variant, check_known
 from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
 from temper.extension import judges_of
-from temper.kernel import Cache, KernelSpec, Source, find_source, module_files
+from temper.invocation import as_typed
+from temper.kernel import (
+    Cache,
+    KernelSpec,
+    Source,
+    find_given,
+    find_source,
+    module_files,
+)
 from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
@@ -40,7 +48,7 @@ PROOF_CPUS = 2
 
 @dataclass(frozen=True)
 class Planner:
-    """Makes plans for one architecture, source and setting."""
+    """Makes plans for one architecture, source, setting and CPU model."""
 
     arch: Arch
     cache: Cache
@@ -49,6 +57,8 @@ class Planner:
     """The user's source; None: Debian's package."""
     setting: str = ""
     """One of the architecture's settings, for all boots; empty: none."""
+    cpu: str = ""
+    """The CPU model, except for variants that name one; empty: the machine's own."""
 
     def __post_init__(self) -> None:
         """Raise InputError for an unknown setting."""
@@ -105,6 +115,7 @@ class Planner:
             feature=part.name,
             title=part.title,
             setting=self.setting,
+            cpu=self._chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=part.baseline,
@@ -137,7 +148,7 @@ class Planner:
         if not feature.proofs:
             raise InputError(
                 f"{feature.name} has no proof: Temper has no attack on it",
-                f"to measure what it costs: temper price {feature.name}",
+                f"to measure what it costs: {as_typed(f'temper price {feature.name}')}",
             )
         here = feature.proofs_on(self.arch.name)
         check_known("variant", variants, feature.all_variants)
@@ -153,6 +164,7 @@ class Planner:
             feature=part.name,
             title=part.title,
             setting=self.setting,
+            cpu=self._chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=part.baseline,
@@ -183,11 +195,12 @@ class Planner:
         names: tuple[str, ...],
         calls: int,
     ) -> RunPlan:
-        """Plan to price the second of two kernel files relative to the first.
+        """Plan to price the second of two kernels that others built.
 
-        ``kernels``: A and B -> image and command line. ``names``: the workloads; none
-        means the common ones. Raises InputError for a workload that needs a module,
-        since building a module takes the kernel's source.
+        ``kernels``: A and B -> image, package or folder, and command line. ``names``:
+        the workloads; none means the common ones. Raises InputError for a workload that
+        needs a module, since building a module takes the kernel's source, and for
+        whatever has no kernel for the architecture.
         """
         check_known("workload", names, all_workloads())
         sized = workloads(names or common_workloads(), calls)
@@ -195,33 +208,39 @@ class Planner:
             if workload.module:
                 raise InputError(
                     f"{workload.name} needs a kernel module, which takes the source",
-                    "use it with 'temper price', which has the source",
+                    f"use it with '{as_typed('temper price')}', which has the source",
                 )
         job = (_SETTLE, *(workload.line for workload in sized))
-        (image_a, cmdline_a), (image_b, cmdline_b) = kernels.values()
+        (path_a, cmdline_a), (path_b, cmdline_b) = kernels.values()
         return RunPlan(
             kind=Kind.COMPARE,
             feature="compare",
             title="two kernels",
             setting=self.setting,
+            cpu=self._chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
             variants={
-                name: self._file_variant(image, cmdline)
-                for name, (image, cmdline) in kernels.items()
+                name: self._given_variant(path, cmdline, _alike(path_a, path_b))
+                for name, (path, cmdline) in kernels.items()
             },
             calls=calls,
             work=self._work(job, PRICE_CPUS, None, sized, exact=True),
             slots=_slots(kernels, REPEATS),
             command=self.command(
-                *("compare", image_a.resolve(), image_b.resolve()),
+                *("compare", path_a.resolve(), path_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
                 *(word for name in names for word in ("--workload", name)),
                 *("--calls", calls),
             ),
             temper_version=__version__,
         )
+
+    @property
+    def _chosen_cpu(self) -> str:
+        """What the user chose, unless it is the machine's own."""
+        return self.cpu if self.arch.cpu_model(self.cpu) else ""
 
     def _source(self, series: str) -> Source:
         return find_source(self.source, series, self.cache)
@@ -244,7 +263,7 @@ class Planner:
                 title=variant.title,
                 kernel=self.kernel(part, variant),
                 cmdline=self._cmdline(variant.cmdline, cmdline),
-                cpu=variant.cpu,
+                cpu=variant.cpu or self.arch.cpu_model(self.cpu),
                 in_force=variant.in_force,
                 expect=_expectations(part, variant),
                 sabotage=name in part.sabotages,
@@ -253,16 +272,19 @@ class Planner:
             for name, variant in part.all_variants.items()
         }
 
-    def _file_variant(self, image: Path, cmdline: str) -> VariantPlan:
-        _check_kernel(self.arch, image)
+    def _given_variant(self, path: Path, cmdline: str, alike: bool) -> VariantPlan:
+        given = find_given(path, self.arch)
         kernel = KernelPlan(
-            key=f"file:{file_digest(image)}", image=str(image.resolve())
+            key=f"file:{given.digest}",
+            image=str(given.file.resolve()),
+            package=given.package,
+            config=str(given.config.resolve()) if given.config else "",
         )
         return VariantPlan(
-            title=image.name,
+            title=_title(path, given.file, whole=alike),
             kernel=kernel,
             cmdline=self._cmdline(cmdline),
-            cpu="",
+            cpu=self.arch.cpu_model(self.cpu),
             in_force=None,
         )
 
@@ -294,9 +316,11 @@ class Planner:
 
     def command(self, *words: object) -> str:
         """Return the command line that reproduces a run."""
-        all_words = ["uv", "run", "temper", *words, "--arch", self.arch.name]
+        all_words = ["temper", *words, "--arch", self.arch.name]
         if self.setting:
             all_words += ["--setting", self.setting]
+        if self._chosen_cpu:
+            all_words += ["--cpu", self._chosen_cpu]
         if self.source:
             all_words += ["--source", self.source.resolve()]
         return shlex.join(str(word) for word in all_words)
@@ -304,6 +328,19 @@ class Planner:
     def _cmdline(self, *cmdlines: str) -> str:
         """Add the setting's parameters to those of a variant and its boots."""
         return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
+
+
+def _alike(one: Path, other: Path) -> bool:
+    """Return whether two different files or folders have the same name."""
+    ours, theirs = one.resolve(), other.resolve()
+    return ours != theirs and ours.name == theirs.name
+
+
+def _title(path: Path, file: Path, *, whole: bool) -> str:
+    """Name what the user gave, and the file in it if that is a folder."""
+    given = path.resolve()
+    name = str(given) if whole else given.name
+    return name if path == file else f"{name}/{file.relative_to(path)}"
 
 
 def _proof_plan(proof: Proof) -> ProofPlan:
@@ -410,16 +447,3 @@ def _prove_job(feature: Feature) -> tuple[str, ...]:
     for attack in attacks:
         lines += [f"run {attack}", check]
     return tuple(lines)
-
-
-def _check_kernel(arch: Arch, image: Path) -> None:
-    """Raise InputError for a file that QEMU would start, only to hang."""
-    try:
-        with image.open("rb") as file:
-            head = file.read(4096)
-    except OSError as error:
-        raise InputError(f"cannot read {image}: {error.strerror}") from error
-    if not any(head.startswith(word, offset) for offset, word in arch.magic):
-        raise InputError(
-            f"{image} is not a kernel for {arch.name}", f"use {arch.images}"
-        )

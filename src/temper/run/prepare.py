@@ -9,10 +9,12 @@ from temper.digest import file_digest
 from temper.errors import InputError
 from temper.kernel import (
     Cache,
+    Given,
     Kernel,
     KernelSpec,
     build,
     build_module,
+    ready_image,
     source_at,
     source_tree,
 )
@@ -82,14 +84,32 @@ class Workshop:
         files += map(absolute, work.files)
         host_files = tuple(map(Path, work.host_files))
         if variant.kernel.image:
-            image = Path(variant.kernel.image)
-            _check_unchanged(variant.kernel, image)
-            return Setup(
-                image, KernelFacts(key=variant.kernel.key), tuple(files), host_files
-            )
+            image, facts = self.given(variant.kernel)
+            return Setup(image, facts, tuple(files), host_files)
         kernel = self.kernel(variant.kernel)
         files += [self.module(variant.kernel, kernel, each) for each in work.modules]
         return Setup(kernel.image, _facts(kernel), tuple(files), host_files)
+
+    def given(self, plan: KernelPlan) -> tuple[Path, KernelFacts]:
+        """Return the image of a kernel that others built, and what is known of it.
+
+        Raises InputError if it changed after the plan was made, and whatever
+        ``temper.kernel.ready_image`` raises.
+        """
+        file = Path(plan.image)
+        config = Path(plan.config) if plan.config else None
+        digest = _unchanged_digest(plan, file)
+        given = Given(file, digest, plan.package, config)
+        image = ready_image(given, self.arch, self.cache, self.progress)
+        facts = KernelFacts(
+            key=plan.key,
+            config_hash=image.config_hash,
+            compiler=image.compiler,
+            package=plan.package,
+            image=image.name,
+            image_hash=image.digest,
+        )
+        return image.path, facts
 
     def module(self, plan: KernelPlan, kernel: Kernel, module: Module) -> Path:
         """Build or find a module for a kernel."""
@@ -106,6 +126,10 @@ class Workshop:
 def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
     """Build or find all that the boots of ``plan`` need."""
     workshop = Workshop(arch_named(plan.arch), cache, progress)
+    for variant in plan.variants.values():
+        # Whatever is wrong inside a package shows before programs are built.
+        if variant.kernel.image:
+            workshop.given(variant.kernel)
     setups = {
         name: workshop.setup(variant, plan.work)
         for name, variant in plan.variants.items()
@@ -119,6 +143,15 @@ def _facts(kernel: Kernel) -> KernelFacts:
     )
 
 
-def _check_unchanged(plan: KernelPlan, image: Path) -> None:
-    if plan.key != f"file:{file_digest(image)}":
-        raise InputError(f"{image} changed after the plan was made", "start again")
+def _unchanged_digest(plan: KernelPlan, file: Path) -> str:
+    """Return the digest of what the plan was made for; raise InputError if it is not.
+
+    The file may be gone by now, too.
+    """
+    try:
+        found = file_digest(file)
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    if plan.key != f"file:{found}":
+        raise InputError(f"{file} changed after the plan was made", "start again")
+    return found

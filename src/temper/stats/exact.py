@@ -16,6 +16,20 @@ from temper.stats.comparison import Bins, Difference, Mark, Sample
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 RESULT_CLASSES = ("mean", *QUANTILES, "max")
+_FEW = 10
+"""Samples: where fewer are beyond a class, chance decides it."""
+
+
+def by_luck(name: str, samples: int) -> bool:
+    """Say whether chance decides a result class of so many samples.
+
+    The largest sample, and a quantile of the tail with hardly any sample beyond it,
+    depend on where a tick or an interrupt fell, even in counts that repeat.
+    """
+    if name == "max":
+        return True
+    quantile = QUANTILES.get(name, 0)
+    return quantile > 0.5 and round(samples * (1 - quantile), 6) < _FEW
 
 
 _Key = TypeVar("_Key", int, str)
@@ -74,17 +88,24 @@ class Exact:
     def compare(self, baseline: Sample, sample: Sample) -> dict[str, Difference]:
         """See ``Comparison``."""
         before, after = self.summary(baseline), self.summary(sample)
+        samples = min(_count(baseline), _count(sample))
         return {
             name: Difference(
-                after[name], before[name], self._mark(after[name] - before[name])
+                after[name],
+                before[name],
+                self._mark(after[name] - before[name], by_luck(name, samples)),
             )
             for name in before
             if name in after
         }
 
-    def _mark(self, delta: Fraction) -> Mark:
-        if not self.repeated:
+    def _mark(self, delta: Fraction, lucky: bool) -> Mark:
+        if not self.repeated or (delta and lucky):
             return Mark.UNKNOWN
         if delta == 0:
             return Mark.EQUAL
         return Mark.REGRESSION if delta > 0 else Mark.IMPROVEMENT
+
+
+def _count(sample: Sample) -> int:
+    return sum(sum(bins.values()) for bins in sample.boots)

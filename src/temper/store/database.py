@@ -67,7 +67,7 @@ def connect(url: URL) -> Engine:
     except ImportError:
         raise InputError(
             "a PostgreSQL store needs the psycopg driver",
-            "uv sync --extra postgresql",
+            "install Temper with its extra 'postgresql'",
         ) from None
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from temper.digest import digest
 from temper.errors import StoreError
+from temper.invocation import as_typed
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.plan import FORMAT, RunPlan, Slot
 
@@ -114,13 +115,13 @@ def is_intact(path: Path, sha256: str) -> bool:
         return False
 
 
-def read_boot(path: Path, sha256: str) -> StoredBoot:
-    """Read a boot back; raise StoreError if it is not intact."""
+def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
+    """Read a boot of a run back; raise StoreError if it is not intact."""
     if not is_intact(path, sha256):
         raise StoreError(
             f"the raw file {path} of a boot is damaged or missing",
-            "resume the run: that repeats this boot (if a team shares a store, "
-            "TEMPER_DATA must be a shared folder)",
+            f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team "
+            "shares a store, TEMPER_DATA must be a shared folder)",
         )
     head, records, _ = read_raw(path)
     console = _console_path(path).read_bytes().decode(errors="replace")

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from sqlalchemy import RowMapping
 
 from temper.errors import StoreError
+from temper.invocation import as_typed
 from temper.record.boot import BootFacts
 from temper.record.plan import FORMAT, RunPlan, Slot
 from temper.store.rawfile import RunHead
@@ -19,6 +20,7 @@ class PlanHead(BaseModel):
     machine: str
     arch: str
     setting: str = ""
+    cpu: str = ""
     slots: list[Slot]
     command: str
     format: int = 1
@@ -71,7 +73,7 @@ def stored_plan(row: RowMapping) -> RunPlan:
         raise StoreError(
             f"run {row['id']} was stored by another version of Temper, in a format "
             "that this version cannot judge",
-            f"measure again: {head.command}",
+            f"measure again: {as_typed(head.command)}",
         )
     return RunPlan.model_validate(json.loads(row["plan"]))
 

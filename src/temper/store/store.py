@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from temper import paths
 from temper.errors import InputError, StoreError
+from temper.invocation import as_typed
 from temper.progress import Progress, Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import FORMAT, Kind, RunPlan, Slot
@@ -66,6 +67,8 @@ class RunSummary(BaseModel):
     machine: str
     arch: str
     setting: str
+    cpu: str
+    """The CPU model that the user chose; empty: the machine's own."""
     started: datetime
     finished: datetime | None
     """None: interrupted or still running."""
@@ -364,7 +367,8 @@ class Store:
                     "started": head.started,
                     "finished": finished,
                     "boots": [
-                        read_boot(self._raw(head, slot), saved[slot]) for slot in found
+                        read_boot(self._raw(head, slot), saved[slot], head)
+                        for slot in found
                     ],
                 }
             )
@@ -406,7 +410,9 @@ def _row(conn: Connection, run: int, lock: bool = False) -> RowMapping:
     rows = conn.execute(query.with_for_update() if lock else query).mappings()
     found = rows.one_or_none()
     if found is None:
-        raise InputError(f"there is no run {run}", "'temper runs' lists all runs")
+        raise InputError(
+            f"there is no run {run}", f"'{as_typed('temper runs')}' lists all runs"
+        )
     return found
 
 
@@ -443,12 +449,13 @@ def _planned(row: RowMapping) -> dict[str, object]:
         plan = plan_head(row)
     # JSON may also have a number too long, or nesting too deep, for Python.
     except (ValueError, RecursionError):
-        unknown = {"machine": "?", "arch": "?", "setting": "", "boots_planned": 0}
-        return {**unknown, "current": False, "damaged": True}
+        unknown = {"machine": "?", "arch": "?", "setting": "", "cpu": ""}
+        return {**unknown, "boots_planned": 0, "current": False, "damaged": True}
     return {
         "machine": plan.machine,
         "arch": plan.arch,
         "setting": plan.setting,
+        "cpu": plan.cpu,
         "boots_planned": len(plan.slots),
         "current": plan.format == FORMAT,
     }

@@ -3,6 +3,7 @@
 All of Temper that starts a QEMU starts it here.
 """
 
+from temper.machine.qemu.cpu import check_cpu, probe_cpu
 from temper.machine.qemu.guest import Guest
 from temper.machine.qemu.launch import (
     Launch,
@@ -15,18 +16,21 @@ from temper.machine.qemu.launch import (
     records_words,
 )
 from temper.machine.qemu.led import Led
-from temper.machine.qemu.process import Process, text_of
+from temper.machine.qemu.process import Process, last_line, text_of
 
 __all__ = [
     "Guest",
     "Launch",
     "Led",
     "Process",
+    "check_cpu",
     "console_words",
     "escaped",
+    "last_line",
     "led_words",
     "monitor_words",
     "port_words",
+    "probe_cpu",
     "qemu_version",
     "records_words",
     "text_of",

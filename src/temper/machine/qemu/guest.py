@@ -1,13 +1,13 @@
 """A guest whose init is told from outside what to do."""
 
 import re
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from temper.errors import BootError
 from temper.machine.qemu.launch import led_words
 from temper.machine.qemu.led import Led
+from temper.machine.watcher import Watcher
 
 
 class Guest(Led):
@@ -18,10 +18,10 @@ class Guest(Led):
         command: Sequence[str],
         work: Path,
         patience: float,
-        stop: threading.Event | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """``command``: without console, port and monitor."""
-        super().__init__([*command, *led_words(work)], work, patience, stop)
+        super().__init__([*command, *led_words(work)], work, patience, watcher)
         self._rest = b""
 
     def ready(self) -> None:
@@ -50,7 +50,8 @@ class Guest(Led):
     def _failed(self, why: str) -> BootError:
         """Add what init said last, such as why it cannot go on."""
         said = re.findall(r"^init: .*", self.console, re.MULTILINE)
-        return super()._failed("; ".join([why, *(line.strip() for line in said[-1:])]))
+        last = [line.strip() for line in said[-1:] if line.strip() not in why]
+        return super()._failed("; ".join([why, *last]))
 
     def _line(self) -> str:
         while b"\n" not in self._rest:

@@ -67,6 +67,17 @@ class Launch:
         return ["-icount", f"{_ICOUNT}{turns}", *_EXACT]
 
 
+def idle_words(arch: Arch, cpu: str) -> list[str]:
+    """Return the command of a machine that waits for its monitor, on stdin and stdout.
+
+    It has the CPU model ``cpu`` and never runs anything.
+    """
+    return [
+        *(arch.qemu, *_BASE, *_EMULATED, *arch.machine, "-cpu", cpu),
+        *("-S", "-qmp", "stdio"),
+    ]
+
+
 def console_words(work: Path) -> list[str]:
     """Give a guest its console, which goes to a file in ``work``."""
     return ["-serial", f"file:{work / 'console'}"]

@@ -3,7 +3,6 @@
 import re
 import select
 import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,8 +12,8 @@ from typing import Any, Self
 
 from temper.errors import BootError
 from temper.machine.qemu.monitor import Monitor
-from temper.machine.qemu.process import Process, text_of
-from temper.machine.watcher import StoppedError
+from temper.machine.qemu.process import Process, last_line, text_of
+from temper.machine.watcher import StoppedError, Wait, Watcher
 
 _POLL = 0.05
 _DYING = 1.0
@@ -26,7 +25,7 @@ class Led:
 
     Whatever it is asked for raises BootError if it does not come about within
     ``patience`` seconds, InfraError if QEMU is to blame, and StoppedError once
-    ``stop`` is set.
+    ``watcher`` asks for it.
     """
 
     def __init__(
@@ -34,14 +33,14 @@ class Led:
         command: Sequence[str],
         work: Path,
         patience: float,
-        stop: threading.Event | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """``command`` gives it console, port and monitor in ``work``, see launch."""
-        self._stop = stop or threading.Event()
+        self._watcher = watcher or Watcher()
         self.work = work
         self._patience = patience
         self._process = Process(command, work)
-        self._monitor = Monitor(patience)
+        self._monitor = Monitor(patience, self._watcher.stop)
         self._port = socket.socket(socket.AF_UNIX)
         self._stack = ExitStack()
 
@@ -95,10 +94,12 @@ class Led:
 
     def send(self, what: bytes) -> None:
         """Send something to the guest's port."""
-        try:
-            self._port.sendall(what)
-        except OSError as error:
-            raise self._port_failed(error) from error
+        while what:
+            self.wait_until(self._has_room, "room in the guest's port")
+            try:
+                what = what[self._port.send(what) :]
+            except OSError as error:
+                raise self._port_failed(error) from error
 
     def receive(self, most: int) -> bytes:
         """Wait for something from the guest's port, ``most`` bytes at once."""
@@ -117,22 +118,28 @@ class Led:
             self._process.check_end()
         return self._failed(f"the guest's port failed: {why}")
 
+    def _has_room(self) -> bool:
+        return bool(select.select([], [self._port], [], 0)[1])
+
     def _something_came(self) -> bool:
         return bool(select.select([self._port], [], [], 0)[0])
 
     def wait_until(self, true: Callable[[], bool], what: str) -> None:
         """Wait for anything; ``what`` is it in words."""
-        end = time.monotonic() + self._patience
+        wait = Wait(self._watcher, self._patience)
         while not true():
-            if self._stop.is_set():
+            if self._watcher.stop.is_set():
                 raise StoppedError
             self._process.check_room()
             # It may have come about in QEMU's last moments.
             if not self._process.running and not true():
                 self._process.check_end()
                 raise self._failed(f"the guest ended without {what}")
-            if time.monotonic() > end:
-                raise self._failed(f"no {what} in {self._patience:.0f} s")
+            if wait.is_over(f"no {what}"):
+                last = last_line(self.console)
+                raise self._failed(
+                    f"no {what} in {self._patience:.0f} s; last on its console: {last}"
+                )
             time.sleep(_POLL)
 
     def _failed(self, why: str) -> BootError:
@@ -142,7 +149,7 @@ class Led:
         try:
             self._port.connect(str(self.work / "port"))
             # QEMU may stop taking what is sent.
-            self._port.settimeout(self._patience)
+            self._port.setblocking(False)
         except OSError:
             return False
         return True

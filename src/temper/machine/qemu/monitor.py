@@ -1,6 +1,7 @@
 """QEMU's monitor: commands, and what QEMU says has happened."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable
 from contextlib import suppress
@@ -10,6 +11,11 @@ from typing import Any, TypeVar
 from qemu.qmp import ExecuteError, Message, QMPClient, QMPError
 
 from temper.errors import InfraError
+from temper.machine.watcher import StoppedError
+
+_POLL = 0.05
+_GOODBYE = 2.0
+"""Seconds to hang up in."""
 
 _T = TypeVar("_T")
 
@@ -20,15 +26,19 @@ class Monitor:
     Its own such wrapper, ``qemu.qmp.legacy``, is under another licence than ours.
     """
 
-    def __init__(self, patience: float) -> None:
-        """``patience``: seconds that a command may take."""
+    def __init__(self, patience: float, stop: threading.Event) -> None:
+        """``patience``: seconds that a command may take; ``stop`` gives it up."""
         self._patience = patience
+        self._stop = stop
         self._client = QMPClient()
         self._runner = asyncio.Runner()
         self._seen: list[Message] = []
 
     def connect(self, path: Path) -> bool:
-        """Say whether there is somebody at the socket ``path``, ready to talk."""
+        """Say whether there is somebody at the socket ``path``, ready to talk.
+
+        Raises StoppedError once it is to stop, as all do that wait.
+        """
         try:
             self._wait(self._client.connect(str(path)), self._patience)
         except (QMPError, TimeoutError):
@@ -38,7 +48,7 @@ class Monitor:
     def close(self) -> None:
         """Hang up, whether or not somebody is still there."""
         with suppress(QMPError, EOFError, OSError, TimeoutError):
-            self._wait(self._client.disconnect(), self._patience)
+            self._runner.run(asyncio.wait_for(self._client.disconnect(), _GOODBYE))
         self._runner.close()
 
     def ask(self, command: str, **arguments: object) -> Any:  # noqa: ANN401 (JSON)
@@ -68,10 +78,22 @@ class Monitor:
                 return False
 
     def _wait(self, answer: Awaitable[_T], seconds: float) -> _T:
-        return self._runner.run(_in_time(answer, seconds))
+        return self._runner.run(self._in_time(answer, seconds))
 
+    async def _in_time(self, answer: Awaitable[_T], seconds: float) -> _T:
+        # Now what has come meanwhile is taken note of, though there be no time left.
+        await asyncio.sleep(0)
+        stopper = asyncio.ensure_future(self._stop_waiting(asyncio.current_task()))
+        try:
+            return await asyncio.wait_for(answer, seconds)
+        except asyncio.CancelledError:
+            raise StoppedError from None
+        finally:
+            stopper.cancel()
 
-async def _in_time(answer: Awaitable[_T], seconds: float) -> _T:
-    # Now what has come meanwhile is taken note of, though there be no time left.
-    await asyncio.sleep(0)
-    return await asyncio.wait_for(answer, seconds)
+    async def _stop_waiting(self, waiter: asyncio.Task[Any] | None) -> None:
+        """Cancel the task that waits for QEMU, once it is to stop."""
+        while not self._stop.is_set():
+            await asyncio.sleep(_POLL)
+        if waiter:
+            waiter.cancel()

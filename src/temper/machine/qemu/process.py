@@ -94,6 +94,12 @@ def _hint(message: str) -> str:
     return ""
 
 
+def last_line(console: str) -> str:
+    """Quote the last line with words of a console, or say that there is none."""
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    return repr(lines[-1]) if lines else "nothing at all"
+
+
 def text_of(path: Path) -> str:
     """Return what QEMU wrote to a file so far, bytes that are no text replaced."""
     try:

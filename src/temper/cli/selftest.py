@@ -1,0 +1,71 @@
+"""Commands that test the lab itself."""
+
+from typing import Annotated
+
+import typer
+
+from temper.analysis.selftest import exactness_report
+from temper.arch import DEFAULT_ARCH
+from temper.catalog import feature_named
+from temper.cli.lab import Lab
+from temper.cli.options import (
+    ArchName,
+    Calls,
+    FeatureName,
+    JsonPath,
+    OnlyPlan,
+    Resume,
+    SourcePath,
+)
+from temper.cli.output import show_documents, write
+from temper.report.as_json import to_json
+from temper.report.selftest_document import exactness_document
+from temper.run.selftest import plan_exact
+
+app = typer.Typer(help="Test the lab itself.", no_args_is_help=True)
+
+_FEW_CALLS = 1000
+
+
+@app.callback()
+def selftest() -> None:
+    """Keep ``exact`` a command of its own, though it is the only one."""
+
+
+@app.command()
+def exact(
+    feature: FeatureName,
+    pairs: Annotated[int, typer.Option(help="Pairs of boots.")] = 10,
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    calls: Calls = _FEW_CALLS,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control",
+            help="Leave out what has QEMU's threads take turns: some boots should "
+            "differ then.",
+        ),
+    ] = False,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    json: JsonPath = None,
+) -> None:
+    """Boot a feature's baseline many times on a busy host, and compare the counts.
+
+    All workloads of the feature's price run in each boot. Meanwhile stress-ng keeps
+    CPUs, disk and memory busy, and each QEMU is stopped and continued at random.
+    Exit status 0 means exact: all boots gave the same counts, sample by sample.
+    """
+    lab = Lab.of(arch, source)
+    described = feature_named(feature)
+    plan = plan_exact(lab.planner, described, pairs, calls, control=control)
+    if only_plan:
+        return lab.show(plan, json, resume)
+    report = exactness_report(lab.run(plan, resume))
+    if json:
+        write(json, to_json(report))
+    if json != "-":
+        show_documents(exactness_document(report))
+    if not report.exact:
+        raise typer.Exit(1)

@@ -1,0 +1,31 @@
+"""How the user called Temper, for the commands that it tells them to type."""
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+_PROGRAM = "temper"
+
+
+def as_typed(command: str) -> str:
+    """Return a command line that begins with ``temper`` as this user would type it.
+
+    Plans and hints name the program ``temper``; in a checkout one types ``./temper``.
+    """
+    # Runs that were stored before there was ./temper.
+    rest = command.removeprefix("uv run ").removeprefix(_PROGRAM)
+    return shlex.quote(_called()) + rest
+
+
+def _called() -> str:
+    # The launcher's exec leaves its own name only here.
+    called = os.environ.get("TEMPER_COMMAND", "") or _own_name()
+    name = Path(called).name
+    return name if shutil.which(name) == called else called
+
+
+def _own_name() -> str:
+    """Return what the kernel or a shell started, unless that was another program."""
+    return sys.argv[0] if Path(sys.argv[0]).name == _PROGRAM else _PROGRAM

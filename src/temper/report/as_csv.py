@@ -1,0 +1,80 @@
+"""Reports for spreadsheets: one table as CSV (RFC 4180, UTF-8, with a header).
+
+A price has a line for each row of its JSON, under the same names. A proof has a line
+for each attack on each variant, a trial one for each boot, a selftest one for each pair
+of boots that differ.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+
+from temper.analysis.models import PriceReport, PriceRow, ProofReport
+from temper.analysis.selftest import ExactnessReport
+from temper.analysis.trial import TrialReport
+from temper.report.as_json import Report
+
+_Line = Mapping[str, object]
+
+_PRICE = tuple(
+    field.serialization_alias or name for name, field in PriceRow.model_fields.items()
+)
+_PROOF = ("variant", "proof", "outcome", "expected", "reasons")
+_SELFTEST = ("pair", "what", "outliers")
+_TRIAL = ("variant", "clean", "wall_seconds", "wrong", "never_done")
+
+
+def to_csv(report: Report) -> str:
+    """Return a report as CSV; empty cells are what JSON calls null."""
+    columns, lines = _table(report)
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns)
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def _table(report: Report) -> tuple[tuple[str, ...], Iterable[_Line]]:
+    match report:
+        case PriceReport():
+            return _PRICE, _prices(report)
+        case ProofReport():
+            return _PROOF, _proofs(report)
+        case TrialReport():
+            return _TRIAL, _boots(report)
+        case ExactnessReport():
+            return _SELFTEST, _pairs(report)
+
+
+def _prices(report: PriceReport) -> Iterable[_Line]:
+    for row in report.rows:
+        yield row.model_dump(mode="json", by_alias=True)
+
+
+def _proofs(report: ProofReport) -> Iterable[_Line]:
+    for variant, proofs in report.evidence.items():
+        for proof, found in proofs.items():
+            yield {
+                "variant": variant,
+                "proof": proof,
+                "outcome": found.outcome.value,
+                "expected": found.expected and found.expected.value,
+                "reasons": "; ".join(found.reasons),
+            }
+
+
+def _boots(report: TrialReport) -> Iterable[_Line]:
+    for boot in report.boots:
+        yield {
+            "variant": boot.variant,
+            "clean": boot.clean,
+            "wall_seconds": boot.wall_seconds,
+            "wrong": "; ".join(boot.wrong),
+            "never_done": "; ".join(boot.never_done),
+        }
+
+
+def _pairs(report: ExactnessReport) -> Iterable[_Line]:
+    for each in report.unequal:
+        outliers = " ".join(map(str, each.outliers))
+        yield {"pair": each.pair, "what": each.what, "outliers": outliers}
