@@ -7,18 +7,17 @@ import typer
 from temper.analysis.selftest import exactness_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
+from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
 from temper.cli.lab import Lab
 from temper.cli.options import (
     ArchName,
     Calls,
     FeatureName,
-    JsonPath,
     OnlyPlan,
     Resume,
     SourcePath,
 )
-from temper.cli.output import show_documents, write
-from temper.report.as_json import to_json
+from temper.cli.output import show_documents
 from temper.report.selftest_document import exactness_document
 from temper.run.selftest import plan_exact
 
@@ -50,6 +49,8 @@ def exact(
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Boot a feature's baseline many times on a busy host, and compare the counts.
 
@@ -57,15 +58,15 @@ def exact(
     CPUs, disk and memory busy, and each QEMU is stopped and continued at random.
     Exit status 0 means exact: all boots gave the same counts, sample by sample.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source)
     described = feature_named(feature)
     plan = plan_exact(lab.planner, described, pairs, calls, control=control)
     if only_plan:
         return lab.show(plan, json, resume)
     report = exactness_report(lab.run(plan, resume))
-    if json:
-        write(json, to_json(report))
-    if json != "-":
+    files.write(report)
+    if not files.take_stdout:
         show_documents(exactness_document(report))
     if not report.exact:
         raise typer.Exit(1)
