@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, inspect, text
 
 from made_up import kernel_facts, machine_facts, run_plan
 from temper.errors import InputError, StoreError
@@ -181,6 +181,23 @@ class StoreBehaviours:
         with Store.open(url, data) as store:
             yield store
 
+    def test_reading_makes_no_store(self, url: str, data: Path) -> None:
+        with Store.open_to_read(url, data) as store:
+            assert store.runs() == []
+        assert not data.exists()
+        engine = create_engine(parse_url(url))
+        if engine.dialect.name == "postgresql":
+            assert not inspect(engine).has_table("temper_runs")
+        engine.dispose()
+
+    def test_what_is_read_is_what_was_saved(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        run = store.create_run(make_plan())
+        boots = fill(store, run)
+        with Store.open_to_read(url, data) as reader:
+            assert reader.load(run).boots == boots
+
     def test_gives_back_what_was_saved(self, store: Store) -> None:
         run = store.create_run(make_plan())
         boots = fill(store, run)
@@ -327,6 +344,56 @@ class StoreBehaviours:
             with pytest.raises(StoreError, match="by another version") as caught:
                 read(run)
             assert caught.value.hint == "measure again: temper price kstack"
+
+    def test_what_is_deleted_is_gone_with_its_files(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        first, second, third = (store.create_run(make_plan()) for _ in range(3))
+        fill(store, first)
+        kept = fill(store, second)
+        store.delete([first, third, first])
+        assert [run.id for run in store.runs()] == [second]
+        assert store.load(second).boots == kept
+        assert len(raw_files(data)) == len(kept)
+        assert [path.name.split("-")[0] for path in (data / "runs").iterdir()] == [
+            str(second)
+        ]
+        with pytest.raises(InputError, match=f"there is no run {first}"):
+            store.load(first)
+        assert store.create_run(make_plan()) > third
+
+    def test_nothing_is_deleted_if_one_is_being_made(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        idle, busy = (store.create_run(make_plan()) for _ in range(2))
+        fill(store, idle)
+        with Store.open(url, data) as other, other.making(busy):
+            with pytest.raises(StoreError, match=f"is making run {busy}"):
+                store.delete([idle, busy])
+            assert len(store.runs()) == 2
+            assert len(raw_files(data)) == 4
+        store.delete([idle, busy])
+        assert store.runs() == []
+
+    def test_nothing_is_deleted_if_one_is_not_there(self, store: Store) -> None:
+        run = store.create_run(make_plan())
+        with pytest.raises(InputError, match="there is no run 99"):
+            store.delete([run, 99])
+        assert len(store.runs()) == 1
+
+    @pytest.mark.parametrize("plan", ["{", "{}"])
+    def test_a_run_that_cannot_be_read_can_be_deleted(
+        self, store: Store, url: str, data: Path, plan: str
+    ) -> None:
+        run = store.create_run(make_plan())
+        fill(store, run)
+        engine = create_engine(parse_url(url))
+        with engine.begin() as conn:
+            conn.execute(text("UPDATE temper_runs SET plan = :plan"), {"plan": plan})
+        engine.dispose()
+        store.delete([run])
+        assert store.runs() == []
+        assert raw_files(data) == []
 
     def test_is_the_same_when_opened_again(
         self, store: Store, url: str, data: Path
@@ -475,6 +542,25 @@ class StoreBehaviours:
             outcomes.add(bool(missing))
         assert not missing
         assert outcomes == {True, False}
+        assert line > 30
+
+    def test_a_power_cut_at_any_line_leaves_a_run_that_can_be_deleted(
+        self, store: Store, url: str, data: Path
+    ) -> None:
+        run, seen = 0, set()
+        died, line = True, 0
+        while died:
+            line += 1
+            if not store.runs():
+                run = store.create_run(make_plan(repeats=1))
+                fill(store, run)
+            died = killed_at_line(line, lambda run=run: store.delete([run]))  # type: ignore[misc]
+            with Store.open(url, data) as after:
+                seen.add((bool(after.runs()), bool(raw_files(data))))
+                # A rebuilt database would have the run again.
+                assert after.runs() or not raw_files(data)
+        assert not raw_files(data)
+        assert seen == {(True, True), (True, False), (False, False)}
         assert line > 30
 
     def test_killed_at_any_moment_keeps_what_was_saved(

@@ -424,6 +424,22 @@ def test_what_cannot_be_resumed_is_refused_before_anything_is_built(
     assert (lab.built, lab.machine.prepared) == (0, 0)
 
 
+def test_a_run_that_is_being_made_is_refused_before_anything_is_built(
+    lab: FakeLab,
+) -> None:
+    def fails(_: Watcher) -> BootResult:
+        raise InfraError("the disk is full")
+
+    lab.machine.behaviours = {"mem=256M": fails}
+    with pytest.raises(InfraError):
+        lab.temper(*STRESS)
+    lab.built = 0
+    refused = pytest.raises(StoreError, match="is making run 1")
+    with Store.open() as store, store.making(1), refused:
+        lab.temper(*STRESS, "--resume", "1")
+    assert lab.built == 0
+
+
 def test_a_store_that_cannot_be_used_is_told_before_anything_is_built(
     lab: FakeLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

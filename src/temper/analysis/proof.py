@@ -17,7 +17,7 @@ from temper.invocation import as_typed
 from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.console import last_of_programs
-from temper.record.outcome import Outcome
+from temper.record.outcome import Outcome, worst_outcome
 from temper.record.plan import RunPlan
 from temper.record.wire import UNSUPPORTED
 from temper.stats.judging import Arrays, Judge, unsupported
@@ -51,7 +51,7 @@ def proof_report(run: StoredRun) -> ProofReport:
         machine=plan.machine,
         control=plan.control,
         outcomes={
-            name: _worst(found.outcome for found in proofs.values())
+            name: worst_outcome(found.outcome for found in proofs.values())
             for name, proofs in evidence.items()
         },
         hardened=list(plan.hardened),
@@ -104,12 +104,6 @@ def _as_expected(evidence: _AllEvidence, variant: str) -> bool:
 def _was_in_force(summaries: Mapping[str, InForceSummary], variant: str) -> bool:
     summary = summaries.get(variant)
     return summary is not None and 0 < summary.checks == summary.agreed
-
-
-def _worst(outcomes: Iterable[Outcome]) -> Outcome:
-    found = set(outcomes)
-    order = (Outcome.VULNERABLE, Outcome.UNSUPPORTED, Outcome.BLOCKED)
-    return next(outcome for outcome in order if outcome in found)
 
 
 def _judge(run: StoredRun, name: str) -> Judge:

@@ -1,13 +1,11 @@
 """Commands on the cache of built files: list, prune, verify."""
 
-import sys
 from typing import Annotated
 
 import typer
 from rich.filesize import decimal
 
-from temper.cli.output import console
-from temper.errors import InputError
+from temper.cli.output import confirmed, console
 from temper.kernel import Cache
 from temper.report.listings import print_items
 
@@ -36,23 +34,13 @@ def cache_prune(
     cache = Cache()
     items = cache.prunable(days)
     print_items(console(), items, "Nothing to remove.")
-    if items and not (yes or _confirmed()):
+    if items and not (yes or confirmed("Remove all of this?")):
         console().print("Nothing was removed.")
         raise typer.Exit(1)
     removed = cache.prune(days)
     if items:
         freed = decimal(sum(item.size for item in removed))
         console().print(f"Removed {len(removed)} of {len(items)}: {freed}.")
-
-
-def _confirmed() -> bool:
-    """Ask for consent; raise InputError if there is nobody to ask."""
-    if not sys.stdin.isatty():
-        raise InputError(
-            "nothing was removed: there is no terminal to confirm it on",
-            "--yes removes it without asking",
-        )
-    return typer.confirm("Remove all of this?")
 
 
 @app.command("verify")

@@ -61,3 +61,4 @@ def complete_workload(context: typer.Context, incomplete: str) -> list[str]:
 complete_variants = complete_part("variants")
 complete_attacked = complete_part("all_variants")
 complete_proofs = complete_part("proofs")
+complete_workloads = complete_part("workloads")

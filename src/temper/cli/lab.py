@@ -66,7 +66,7 @@ class Lab:
         machine = self._machine(plan)
         if plan.cpu:
             _check_cpus(machine, plan)
-        with Store.open(progress=self.progress) as store:
+        with Store.open_to_read(progress=self.progress) as store:
             known = seconds_a_boot(plan, _readable(store))
         takes = estimate(
             plan,

@@ -16,6 +16,7 @@ from temper.cli.completion import (
     complete_variants,
     complete_workload,
 )
+from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
 from temper.cli.lab import Lab
 from temper.cli.options import (
     DEFAULT_CALLS,
@@ -24,15 +25,12 @@ from temper.cli.options import (
     CpuModel,
     FeatureName,
     Full,
-    JsonPath,
     OnlyPlan,
     Resume,
     Setting,
     SourcePath,
     listed,
 )
-from temper.cli.output import publish
-from temper.report.as_json import to_json
 from temper.report.price_document import price_document
 from temper.report.proof_document import proof_document
 
@@ -75,6 +73,8 @@ def prove(
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Attack every variant, to prove that the feature stops the attacks.
 
@@ -85,6 +85,7 @@ def prove(
     no hardened variant, it covers the variants that every named proof is expected
     to find BLOCKED. If there are none of those either, nothing is proven.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.prove(
@@ -93,7 +94,7 @@ def prove(
     if only_plan:
         return lab.show(plan, json, resume)
     report = proof_report(lab.run(plan, resume))
-    publish(json, to_json(report), proof_document(report), full=full)
+    files.publish(report, proof_document(report), full=full)
     if not (report.proven and report.as_expected):
         raise typer.Exit(1)
 
@@ -118,17 +119,20 @@ def price(
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Measure what the feature costs, to the instruction.
 
     Each variant is booted twice; counts are exact only if both boots agree.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.price(described, calls, listed(variants))
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json, full)
+    _show_price(price_report(lab.run(plan, resume)), files, full)
 
 
 @app.command()
@@ -153,21 +157,24 @@ def compare(
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Compare the cost of any two kernels, e.g. before and after a patch.
 
     Each is an image, a Debian package (linux-image-*.deb) as it comes, the folder of a
     build, or any other folder with one image.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, setting=setting, cpu=cpu)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_price(price_report(lab.run(plan, resume)), json, full)
+    _show_price(price_report(lab.run(plan, resume)), files, full)
 
 
-def _show_price(report: PriceReport, json: str | None, full: bool) -> None:
-    publish(json, to_json(report), price_document(report), full=full)
+def _show_price(report: PriceReport, files: Files, full: bool) -> None:
+    files.publish(report, price_document(report), full=full)
     if report.refused or not report.exact:
         raise typer.Exit(1)

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import TextIO
 
 import typer
 from rich.console import Console
@@ -65,6 +66,20 @@ def write(file: str, text: str) -> None:
 def write_data(file: str, data: object) -> None:
     """Write ``data`` as JSON to a file, or to stdout if its name is ``-``."""
     write(file, json.dumps(data, indent=2) + "\n")
+
+
+def confirmed(question: str) -> bool:
+    """Ask for consent; raise InputError if there is nobody to ask."""
+    if not _is_terminal(sys.stdin):
+        raise InputError(
+            "nothing was removed: there is no terminal to confirm it on",
+            "--yes removes it without asking",
+        )
+    return typer.confirm(question)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
 
 
 def show_documents(*documents: Document, full: bool = False) -> None:

@@ -9,13 +9,14 @@ from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
 from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
-from temper.cli.options import LARGEST_RUN, Full, JsonPath
+from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
+from temper.cli.options import LARGEST_RUN, Full
 from temper.cli.output import check_output, show_documents, write
 from temper.errors import InputError
 from temper.invocation import as_typed
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
-from temper.report.as_json import Report, to_json
+from temper.report.as_json import Report
 from temper.report.document import Document
 from temper.report.html import to_html
 from temper.report.markdown import to_markdown
@@ -53,18 +54,21 @@ def report(
     ] = None,
     full: Full = False,
     json: JsonPath = None,
+    csv: CsvPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
-    """Show a stored run again: as tables, a page, Markdown or JSON."""
-    with Store.open(progress=on_stderr()) as store:
+    """Show a stored run again: as tables, a page, Markdown, or data for programs."""
+    files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
+    with Store.open_to_read(progress=on_stderr()) as store:
         found = _reports(store, run)
-    if json:
-        write(json, to_json(found[-1]))
+    files.write(*found)
     documents = [_document(each) for each in found]
     if md:
         write(md, to_markdown(documents, full=full))
     if html:
         write(html, to_html(documents))
-    if not (json or md or html):
+    if not (files or md or html):
         show_documents(*documents, full=full)
 
 

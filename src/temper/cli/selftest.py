@@ -7,18 +7,16 @@ import typer
 from temper.analysis.selftest import exactness_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
+from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
 from temper.cli.lab import Lab
 from temper.cli.options import (
     ArchName,
     Calls,
     FeatureName,
-    JsonPath,
     OnlyPlan,
     Resume,
     SourcePath,
 )
-from temper.cli.output import publish
-from temper.report.as_json import to_json
 from temper.report.selftest_document import exactness_document
 from temper.run.selftest import plan_exact
 
@@ -50,6 +48,8 @@ def exact(
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Boot a feature's baseline many times on a busy host, and compare the counts.
 
@@ -57,12 +57,13 @@ def exact(
     CPUs, disk and memory busy, and each QEMU is stopped and continued at random.
     Exit status 0 means exact: all boots gave the same counts, sample by sample.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source)
     described = feature_named(feature)
     plan = plan_exact(lab.planner, described, pairs, calls, control=control)
     if only_plan:
         return lab.show(plan, json, resume)
     report = exactness_report(lab.run(plan, resume))
-    publish(json, to_json(report), exactness_document(report))
+    files.publish(report, exactness_document(report))
     if not report.exact:
         raise typer.Exit(1)

@@ -7,18 +7,16 @@ import typer
 from temper.analysis.trial import TrialReport, trial_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
+from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
 from temper.cli.lab import Lab
 from temper.cli.options import (
     ArchName,
     FeatureName,
-    JsonPath,
     OnlyPlan,
     Resume,
     SourcePath,
     listed,
 )
-from temper.cli.output import publish
-from temper.report.as_json import to_json
 from temper.report.trial_document import trial_document
 from temper.run.events import plan_events
 from temper.run.stress import plan_stress
@@ -43,18 +41,21 @@ def stress(
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Put the feature's debug kernels under stress, to find bugs.
 
     Exit status 0 means clean: no complaint on the console, no failure counted, and
     each operation done at least once.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source)
     described = feature_named(feature)
     plan = plan_stress(lab.planner, described, seconds, listed(kernels))
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_trial(trial_report(lab.run(plan, resume)), json)
+    _show_trial(trial_report(lab.run(plan, resume)), files)
 
 
 @app.command()
@@ -71,21 +72,24 @@ def events(
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
 ) -> None:
     """Lead the feature's kernel through machine events, and check it after each.
 
     Events are, for example, suspend, hibernation, kexec, hotplug and machine checks.
     Exit status 0 means clean: every check passed, and the console has no complaint.
     """
+    files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source)
     described = feature_named(feature)
     plan = plan_events(lab.planner, described, listed(names))
     if only_plan:
         return lab.show(plan, json, resume)
-    _show_trial(trial_report(lab.run(plan, resume)), json)
+    _show_trial(trial_report(lab.run(plan, resume)), files)
 
 
-def _show_trial(report: TrialReport, json: str | None) -> None:
-    publish(json, to_json(report), trial_document(report))
+def _show_trial(report: TrialReport, files: Files) -> None:
+    files.publish(report, trial_document(report))
     if not report.clean:
         raise typer.Exit(1)

@@ -3,13 +3,14 @@
 import json
 
 from temper.analysis.diff_models import DiffReport
+from temper.analysis.history import HistoryReport
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
 Report = PriceReport | ProofReport | TrialReport | ExactnessReport
 """The report of one run."""
-Data = Report | DiffReport
+Data = Report | DiffReport | HistoryReport
 """What ``--json`` writes and a schema describes."""
 
 SCHEMAS: dict[str, type[Data]] = {
@@ -18,6 +19,7 @@ SCHEMAS: dict[str, type[Data]] = {
     "trial.v1.json": TrialReport,
     "selftest.v1.json": ExactnessReport,
     "diff.v1.json": DiffReport,
+    "history.v1.json": HistoryReport,
 }
 """Name of a schema file in docs/schema/ -> the report it describes."""
 

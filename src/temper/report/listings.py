@@ -87,6 +87,12 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     if not runs:
         console.print(f"No runs yet. Start one: {as_typed('temper price kstack')}")
         return
+    print_chosen_runs(console, runs)
+    console.print(f"'{as_typed('temper report RUN')}' shows one.")
+
+
+def print_chosen_runs(console: Console, runs: Iterable[RunSummary]) -> None:
+    """Print some of the stored runs."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("run", justify="right", no_wrap=True)
     table.add_column("kind", no_wrap=True)
@@ -104,7 +110,6 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
             _state(run),
         )
     console.print(table, width=WIDTH)
-    console.print(f"'{as_typed('temper report RUN')}' shows one.")
 
 
 _MACHINE = len("tcg x86_64")

@@ -49,12 +49,15 @@ def _boot_all(campaign: Campaign) -> None:
 
 
 def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
-    """Raise InputError if ``run`` cannot be resumed by ``plan``.
+    """Raise InputError or StoreError if ``run`` cannot be resumed by ``plan``.
 
-    There is no such run, it has another plan, or it is finished. A finished run can be
-    resumed only to repeat boots whose raw files are damaged.
+    There is no such run, it has another plan, another process is making it, or it is
+    finished. A finished run can be resumed only to repeat boots whose raw files are
+    damaged.
     """
     _check_same(store.plan(run), plan, run)
+    with store.making(run):
+        pass
     if store.is_finished(run) and not store.missing(run):
         raise InputError(
             f"run {run} is finished: there is nothing to resume",

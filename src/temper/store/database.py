@@ -1,6 +1,8 @@
 """Connects to SQLite or PostgreSQL, and explains their failures to the user."""
 
 import errno
+import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -101,6 +103,20 @@ def use_wal(path: Path) -> None:
     """Let readers of a SQLite file work without waiting for writers."""
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
+
+
+def is_writable(database: Path) -> bool:
+    """Whether we may write a SQLite file and its journals, be it there or not."""
+    there = [database.parent, *([database] if database.exists() else [])]
+    return all(os.access(path, os.W_OK) for path in there)
+
+
+def copy_database(database: Path, to: Path) -> None:
+    """Copy a SQLite file, if there is one, with what its journal holds."""
+    for journal in ("-wal", ""):
+        part = database.with_name(database.name + journal)
+        if part.exists():
+            shutil.copyfile(part, to.with_name(to.name + journal))
 
 
 @contextmanager

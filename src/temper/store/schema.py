@@ -59,6 +59,11 @@ boots = Table(
 _CREATION_LOCK = 0x7E3FE2
 
 
+def is_prepared(conn: Connection) -> bool:
+    """Whether there are tables."""
+    return inspect(conn).has_table(schema.name)
+
+
 def prepare(conn: Connection, what: str) -> bool:
     """Create the tables if there are none; return whether it created them.
 
@@ -67,7 +72,7 @@ def prepare(conn: Connection, what: str) -> bool:
     if conn.dialect.name == "postgresql":
         # On PostgreSQL, CREATE TABLE IF NOT EXISTS fails if two run it at once.
         conn.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
-    if not inspect(conn).has_table(schema.name):
+    if not is_prepared(conn):
         _metadata.create_all(conn)
         conn.execute(insert(schema).values(version=VERSION))
         return True

@@ -1,10 +1,12 @@
 """The results of all runs."""
 
 import os
+import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -32,8 +34,10 @@ from temper.store.claim import claimed_by_file, claimed_on_server
 from temper.store.database import (
     BUSY_SECONDS,
     connect,
+    copy_database,
     explained,
     find_damage,
+    is_writable,
     parse_url,
     use_wal,
 )
@@ -41,13 +45,14 @@ from temper.store.rawfile import (
     RunHead,
     is_intact,
     raw_path,
+    raw_paths,
     read_boot,
     run_folder,
     write_boot,
 )
 from temper.store.rescue import rebuild, set_aside
 from temper.store.rows import boot_row, plan_head, run_head, run_row, timestamp
-from temper.store.schema import boots, prepare, runs
+from temper.store.schema import boots, is_prepared, prepare, runs
 
 
 class RunSummary(BaseModel):
@@ -83,11 +88,12 @@ class Store:
     may use a store at once.
     """
 
-    def __init__(self, url: URL, data: Path) -> None:
-        self._engine = connect(url)
+    def __init__(self, url: URL, data: Path, copy: URL | None = None) -> None:
+        self._engine = connect(copy or url)
         self._what = f"the results store {url.render_as_string(hide_password=True)}"
         self._folder = data / "runs"
         self._name = _name(url, data)
+        self._on_close = ExitStack()
 
     @classmethod
     def open(
@@ -107,20 +113,67 @@ class Store:
         schema version and for anything that the host or server refuses.
         """
         data = data or paths.data_home()
-        given = url or os.environ.get("TEMPER_STORE")
-        parsed = (
-            parse_url(given)
-            if given
-            else URL.create("sqlite", database=str(data / "results.db"))
-        )
+        parsed = _url(url, data)
         store = cls(parsed, data)
-        if parsed.get_backend_name() == "sqlite":
-            store._prepare_sqlite(Path(str(parsed.database)), progress or Quiet())
+        if database := store._database:
+            store._prepare_sqlite(database, progress or Quiet())
         else:
             # A server has backups, and the raw files may be on other hosts.
             with store._transaction() as conn:
                 prepare(conn, store._what)
         return store
+
+    @classmethod
+    def open_to_read(
+        cls,
+        url: str | None = None,
+        data: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open a store in order to read it, for which it need not be writable.
+
+        A store that may be written is opened as by ``open``, which also mends it. Where
+        there is none, none is created; it reads as empty. Raises what ``open`` does.
+        """
+        data = data or paths.data_home()
+        parsed = _url(url, data)
+        store = cls(parsed, data)
+        if store._is_to_be_opened():
+            return cls.open(url, data, progress)
+        return cls._of_copy(parsed, data, progress or Quiet())
+
+    def _is_to_be_opened(self) -> bool:
+        """Whether the store is there, or lost, and not just to be looked at."""
+        with explained(self._what):
+            if database := self._database:
+                there = database.exists() or any(raw_paths(self._folder))
+                return there and is_writable(database)
+        with self._transaction() as conn:
+            return is_prepared(conn)
+
+    @property
+    def _database(self) -> Path | None:
+        """The SQLite file; None if it is on a server."""
+        url = self._engine.url
+        sqlite = url.get_backend_name() == "sqlite"
+        return Path(str(url.database)) if sqlite else None
+
+    @classmethod
+    def _of_copy(cls, url: URL, data: Path, progress: Progress) -> Self:
+        """Open a private copy, since SQLite writes even in order to read."""
+        with ExitStack() as cleanup:
+            scratch = cleanup.enter_context(TemporaryDirectory(prefix="temper-"))
+            database = Path(scratch) / "results.db"
+            store = cls(url, data, URL.create("sqlite", database=str(database)))
+            with explained(store._what):
+                if url.get_backend_name() == "sqlite":
+                    copy_database(Path(str(url.database)), database)
+                if damage := find_damage(database):
+                    set_aside(database)
+                    progress.say(f"{store._what} is damaged ({damage}): left as it is")
+                store._fill(progress)
+            store._on_close = cleanup.pop_all()
+            return store
 
     def _prepare_sqlite(self, database: Path, progress: Progress) -> None:
         with explained(self._what):
@@ -134,6 +187,10 @@ class Store:
             aside = set_aside(database)
             progress.say(f"{database} is damaged ({damage}); renamed to {aside}")
         use_wal(database)
+        self._fill(progress)
+
+    def _fill(self, progress: Progress) -> None:
+        """Enter what the raw files tell, if the database is a new one."""
         with self._transaction() as conn:
             if prepare(conn, self._what):
                 rebuild(conn, self._folder, self._name, progress)
@@ -141,6 +198,7 @@ class Store:
     def close(self) -> None:
         """Disconnect from the database."""
         self._engine.dispose()
+        self._on_close.close()
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +231,7 @@ class Store:
         Raises StoreError if another process is making it.
         """
         with self._transaction() as conn:
-            folder = run_folder(self._folder, self._head(conn, run))
+            folder = self._raw_folder(_row(conn, run))
         if self._engine.dialect.name == "postgresql":
             # Raw files may be on several hosts.
             claim = claimed_on_server(self._engine, run, self._what)
@@ -234,6 +292,27 @@ class Store:
         with self._transaction() as conn:
             self._head(conn, run)
             conn.execute(update(runs).where(runs.c.id == run).values(finished=now))
+
+    def delete(self, numbers: Collection[int]) -> None:
+        """Remove runs, their boots and their raw files.
+
+        Runs that could be removed only in part are still listed, and can be deleted
+        again. Raises InputError if there is no such run, and StoreError if a process
+        is making one, before anything is removed.
+        """
+        with ExitStack() as held:
+            for run in set(numbers):
+                held.enter_context(self.making(run))
+            conn = held.enter_context(self._transaction())
+            folders = [self._raw_folder(_row(conn, run)) for run in set(numbers)]
+            conn.execute(delete(boots).where(boots.c.run.in_(numbers)))
+            conn.execute(delete(runs).where(runs.c.id.in_(numbers)))
+            # Files that outlive their run would bring it back when a lost database is
+            # rebuilt from them.
+            for folder in folders:
+                with explained(f"the raw files in {folder}"):
+                    if folder.exists():
+                        shutil.rmtree(folder)
 
     def runs(self) -> list[RunSummary]:
         """Return all runs, newest first."""
@@ -296,18 +375,23 @@ class Store:
 
     def _head(self, conn: Connection, run: int, lock: bool = False) -> RunHead:
         """Read a run; with ``lock``, other processes cannot save to it meanwhile."""
-        query = select(runs).where(runs.c.id == run)
-        # SQLite has no row locks, but there the transaction locks the whole file.
-        row = conn.execute(query.with_for_update() if lock else query).mappings()
-        found = row.one_or_none()
-        if found is None:
-            raise InputError(
-                f"there is no run {run}", f"'{as_typed('temper runs')}' lists all runs"
-            )
-        return run_head(found, self._name)
+        return run_head(_row(conn, run, lock), self._name)
+
+    def _raw_folder(self, row: RowMapping) -> Path:
+        """Return the folder of a run's raw files, even if its plan is unreadable."""
+        head = RunHead.model_construct(id=row["id"], uuid=row["uuid"])
+        return run_folder(self._folder, head)
 
     def _raw(self, head: RunHead, slot: Slot) -> Path:
         return raw_path(self._folder, head, slot)
+
+
+def _url(given: str | None, data: Path) -> URL:
+    """Return the URL of the store that the user means."""
+    text = given or os.environ.get("TEMPER_STORE")
+    if text:
+        return parse_url(text)
+    return URL.create("sqlite", database=str(data / "results.db"))
 
 
 def _name(url: URL, data: Path) -> str:
@@ -318,6 +402,18 @@ def _name(url: URL, data: Path) -> str:
     if database.is_relative_to(data.resolve()):
         return str(database.relative_to(data.resolve()))
     return str(database)
+
+
+def _row(conn: Connection, run: int, lock: bool = False) -> RowMapping:
+    query = select(runs).where(runs.c.id == run)
+    # SQLite has no row locks, but there the transaction locks the whole file.
+    rows = conn.execute(query.with_for_update() if lock else query).mappings()
+    found = rows.one_or_none()
+    if found is None:
+        raise InputError(
+            f"there is no run {run}", f"'{as_typed('temper runs')}' lists all runs"
+        )
+    return found
 
 
 def _finished(conn: Connection, run: int) -> str | None:

@@ -1,0 +1,161 @@
+"""A report as checks that passed or failed, which is what CI systems show."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from temper.analysis.in_force import objection
+from temper.analysis.models import (
+    InForceSummary,
+    PriceReport,
+    ProofEvidence,
+    ProofReport,
+)
+from temper.analysis.selftest import ExactnessReport
+from temper.analysis.trial import TrialBoot, TrialReport
+from temper.record.outcome import Outcome
+
+
+class Result(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """It says neither: any outcome will do, or the attack does not apply."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that is true or not."""
+
+    name: str
+    result: Result
+    why: tuple[str, ...]
+    """Sentences; the first one sums up the others."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Checks of one variant, or of the whole run; never empty."""
+
+    name: str
+    checks: tuple[Check, ...]
+
+    @property
+    def result(self) -> Result:
+        """Whether any failed; skipped if none says anything."""
+        results = {check.result for check in self.checks}
+        order = (Result.FAILED, Result.PASSED, Result.SKIPPED)
+        return next(result for result in order if result in results)
+
+
+Checked = PriceReport | ProofReport | TrialReport | ExactnessReport
+
+
+def suites(report: Checked) -> list[Suite]:
+    """Return the checks of a report.
+
+    One fails exactly if the command that made the report fails.
+    """
+    match report:
+        case PriceReport():
+            parts = _of_price(report)
+        case ProofReport():
+            parts = _of_proof(report)
+        case TrialReport():
+            parts = {"boots": [*map(_boot, report.boots), *_missing(report.missing)]}
+        case ExactnessReport():
+            parts = {"counts": [_check("the same in all boots", *_equality(report))]}
+    return [
+        Suite(f"{report.kind} {report.feature}: {name}", tuple(checks))
+        for name, checks in parts.items()
+    ]
+
+
+_Parts = dict[str, list[Check]]
+"""Variant, or what else the checks are about -> the checks."""
+
+
+def _check(name: str, passed: bool, why: Iterable[str]) -> Check:
+    return Check(name, Result.PASSED if passed else Result.FAILED, tuple(why))
+
+
+def _of_proof(report: ProofReport) -> _Parts:
+    parts = {
+        variant: [
+            *_in_force(report.in_force, variant, variant not in report.sabotages),
+            *(_proof(name, found) for name, found in proofs.items()),
+        ]
+        for variant, proofs in report.evidence.items()
+    }
+    roles = [f"control: {report.control}"]
+    roles.append(f"hardened: {', '.join(report.hardened) or 'none'}")
+    return parts | {
+        "verdict": [
+            _check("proven", report.proven, roles),
+            _check("all as expected", report.as_expected, []),
+        ]
+    }
+
+
+def _proof(name: str, found: ProofEvidence) -> Check:
+    if found.surprising:
+        summary = f"{found.outcome}, but {found.expected} is expected"
+        return Check(name, Result.FAILED, (summary, *found.reasons))
+    if found.expected is None:
+        return Check(
+            name, Result.SKIPPED, (f"{found.outcome}; any will do", *found.reasons)
+        )
+    # A skip is never green, even one that was expected.
+    applies = found.outcome is not Outcome.UNSUPPORTED
+    result = Result.PASSED if applies else Result.SKIPPED
+    return Check(name, result, (f"{found.outcome}, as expected", *found.reasons))
+
+
+def _in_force(
+    summaries: Mapping[str, InForceSummary], variant: str, counts: bool = True
+) -> Iterator[Check]:
+    """Yield the check that the mitigation was on, or off, if it ``counts``."""
+    summary = summaries.get(variant)
+    if summary and counts:
+        why = objection(summary)
+        yield _check("in force", not why, [why or summary.how])
+
+
+def _of_price(report: PriceReport) -> _Parts:
+    names = dict.fromkeys([report.baseline, *report.variants, *report.refused])
+    parts = {name: list(_of_variant(report, name)) for name in names}
+    exact = _check("exact", report.exact, [report.exact_why])
+    return {name: checks for name, checks in parts.items() if checks} | {
+        "counts": [exact]
+    }
+
+
+def _of_variant(report: PriceReport, variant: str) -> Iterator[Check]:
+    yield from _in_force(report.in_force, variant)
+    if variant in report.refused:
+        yield _check("price", False, [report.refused[variant]])
+    for row in report.rows:
+        if row.result_class == "p50" and row.without_ticks and row.variant == variant:
+            price = f"p50 {row.value:g} {row.unit}, {row.delta:+g} compared with "
+            yield _check(row.workload, True, [price + report.baseline])
+
+
+def _boot(boot: TrialBoot) -> Check:
+    why = (*boot.wrong, *(f"never done: {name}" for name in boot.never_done))
+    result = Result.PASSED if boot.clean else Result.FAILED
+    return Check(boot.variant, result, why, boot.wall_seconds)
+
+
+def _missing(variants: Iterable[str]) -> Iterator[Check]:
+    for variant in variants:
+        yield _check(variant, False, ["it has not booted yet"])
+
+
+def _equality(report: ExactnessReport) -> tuple[bool, list[str]]:
+    why = [f"{report.pairs} of {report.planned} pairs of boots have counts"]
+    why += [f"pair {each.pair}: {each.what}" for each in report.unequal]
+    why += [f"boot {each.boot}: {each.error}" for each in report.failed]
+    return report.exact, why
