@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo check check-all lint types unit integration clean
+.PHONY: help setup demo wheel check check-all lint types unit integration clean
 
 # Interpreters come from the distribution, not from the net.
 export UV_PYTHON_DOWNLOADS := never
@@ -29,6 +29,9 @@ demo: setup ## Prove and price stock kstack on Linux 6.12, write report.html
 	@echo "All variants and all proofs, which build 3 more kernels and take a while:"
 	@echo "  ./temper prove kstack"
 	@echo "  ./temper price kstack"
+
+wheel: setup ## Make dist/*.whl, to install with pipx or `uv tool install`
+	$(UV) build --wheel
 
 # Prerequisites see this too: their setup installs what the tests need.
 check integration: SETUP = check
@@ -66,5 +69,5 @@ integration: setup ## Run the tests with real builds and boots (minutes)
 	$(PYTEST) -v $(CHOSEN) tests/afterwards
 
 clean: ## Remove what was made in this folder; kernels and results stay
-	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache report.html
+	rm -rf .venv .tools dist .mypy_cache .pytest_cache .ruff_cache report.html
 	find src features tests -name __pycache__ -prune -exec rm -rf {} +

@@ -8,8 +8,10 @@ import typer
 from temper.catalog import feature_named
 from temper.cli.options import FeatureName, SourcePath
 from temper.cli.output import console
+from temper.errors import InputError
 from temper.kernel import Cache, find_source
 from temper.kernel.tree import export_series, make_tree
+from temper.paths import IN_CHECKOUT
 from temper.report.progress import on_stderr
 
 app = typer.Typer(
@@ -34,5 +36,10 @@ def kernel_tree(
 @app.command("export")
 def kernel_export(feature: FeatureName, folder: TreeFolder) -> None:
     """Write the git tree's commits back to the feature's patches."""
+    if not IN_CHECKOUT:
+        raise InputError(
+            "an installed Temper has no patches to write to",
+            "use ./temper of a checkout",
+        )
     patches = export_series(feature_named(feature), folder)
     console().print(f"{feature}: {len(patches)} patches written")
