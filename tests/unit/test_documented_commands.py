@@ -29,8 +29,7 @@ from temper.run.workloads import all_workloads
 from temper.stress import stress_of
 
 ELSEWHERE = {
-    "apt-get": "takes the reader's mirror; test_compare.py does the same",
-    "dpkg-deb": "takes what apt-get has downloaded",
+    "apt-get": "installs or downloads; `scripts/setup` and test_compare.py do, too",
     "cd": "the shell's own",
     "git": "the address of the clone is the reader's",
     "sed": "breaks the source on purpose, to see a test fail",
