@@ -100,6 +100,14 @@ def names() -> list[Command]:
     ]
 
 
+def demo() -> str:
+    """Return what `make demo` does, line by line."""
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    found = re.search(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert found
+    return found[1].replace("\t", "")
+
+
 def commands(block: Block) -> list[Command]:
     """Return what a shell calls when it is given a block; raise AssertionError.
 

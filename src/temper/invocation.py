@@ -6,6 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from temper.paths import IN_CHECKOUT, REPOSITORY
+
 _PROGRAM = "temper"
 
 
@@ -17,6 +19,15 @@ def as_typed(command: str) -> str:
     # Runs that were stored before there was ./temper.
     rest = command.removeprefix("uv run ").removeprefix(_PROGRAM)
     return shlex.quote(_called()) + rest
+
+
+def setup_as_typed() -> str:
+    """Return the command that installs what is missing, right in any folder.
+
+    Empty if Temper is not in a checkout, which has it.
+    """
+    script = REPOSITORY / "scripts" / "setup"
+    return shlex.quote(str(script)) if IN_CHECKOUT else ""
 
 
 def _called() -> str:

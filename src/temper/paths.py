@@ -8,8 +8,12 @@ import platformdirs
 
 from temper.errors import InputError
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-"""The checkout: features/, kernel/, target/ and plugin/ stand in it."""
+_PACKAGE = Path(__file__).resolve().parent
+_INSTALLED = _PACKAGE / "data"
+REPOSITORY = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parents[1]
+"""features/, kernel/, target/ and plugin/ stand in it: the checkout, or what a wheel
+has in its place."""
+IN_CHECKOUT = REPOSITORY != _INSTALLED
 FEATURES = REPOSITORY / "features"
 
 

@@ -1,19 +1,27 @@
 """The documents' commands, really run as written, on a PATH that has nothing of ours.
 
-What boots for long is only planned. The rest is listed, with a reason.
+What boots for long is only planned. The rest is listed, with a reason. The README's
+sample is what `make demo` prints: ``TEMPER_REGENERATE=1 .venv/bin/pytest
+tests/integration/test_documented_runs.py`` writes it anew; look at the difference
+before committing it.
 """
 
 import os
+import re
 import shlex
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
+from json import loads
 from pathlib import Path
+from typing import Any
 
 import pytest
-from lab import kernel_of
+from lab import kernel_of, need_known_kernel
 
 from documented import blocks, commands, inline
+from documented import demo as recipe
 from temper.catalog import feature_named
 from temper.paths import REPOSITORY
 
@@ -70,12 +78,70 @@ def typed(command: str, data: Path) -> str:
     return output
 
 
+@dataclass(frozen=True)
+class Demo:
+    """What `make demo` printed, and where its results are."""
+
+    data: Path
+    printed: dict[str, str]
+    """Command -> its output."""
+    report: dict[str, Any]
+    """The price, as JSON."""
+
+    @property
+    def sample(self) -> str:
+        """What the README shows of it: tables and verdicts."""
+        shown = [
+            f"$ {command}\n\n{first_table(output)}\n\n{verdict(output)}\n"
+            for command, output in self.printed.items()
+        ]
+        return "```text\n" + "\n".join(shown) + "```\n"
+
+
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Have a price, measured as a reader would."""
-    data = tmp_path_factory.mktemp("data")
-    typed("./temper price kstack --variants stock --calls 1000", data)
-    return data
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    data, json = (tmp_path_factory.mktemp(name) for name in ("data", "json"))
+    lines = [line for line in demo_lines() if "--variants" in line]
+    printed = {line: typed(line, data) for line in lines}
+    typed(f"./temper report {len(lines)} --json {json}/price", data)
+    return Demo(data, printed, loads((json / "price").read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def data(demo: Demo) -> Path:
+    return demo.data
+
+
+def demo_lines() -> list[str]:
+    return [line for line in recipe().splitlines() if line.startswith("./temper")]
+
+
+def paragraphs(output: str) -> list[str]:
+    """Return what has empty lines around it, without spaces at the ends of lines."""
+    lines = [line.rstrip() for line in output.splitlines()]
+    return re.split(r"\n\n+", "\n".join(lines).strip("\n"))
+
+
+def first_table(output: str) -> str:
+    return next(each for each in paragraphs(output) if re.search("^─+$", each, re.M))
+
+
+def verdict(output: str) -> str:
+    return paragraphs(output)[-1]
+
+
+def test_the_readmes_sample_is_what_make_demo_prints(demo: Demo) -> None:
+    readme = REPOSITORY / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    place = re.compile("(^<!-- demo -->\n)(.*?)(^<!-- /demo -->$)", re.M | re.DOTALL)
+    found = place.search(text)
+    assert found, f"{readme} has no place for the sample"
+    need_known_kernel(demo.report)
+    if os.environ.get("TEMPER_REGENERATE"):
+        new = f"{text[: found.start(2)]}{demo.sample}{text[found.end(2) :]}"
+        readme.write_text(new, encoding="utf-8")
+    else:
+        assert found[2] == demo.sample
 
 
 def named(words: tuple[str, ...]) -> str:

@@ -2,18 +2,11 @@
 
 import re
 
+from documented import demo
 from temper.catalog import Variant, feature_named
-from temper.paths import REPOSITORY
+from temper.record.outcome import Outcome
 
 KSTACK = feature_named("kstack")
-RECIPE = re.search(
-    r"^demo:.*\n((?:\t.*\n)+)", (REPOSITORY / "Makefile").read_text(), re.MULTILINE
-)
-
-
-def recipe() -> str:
-    assert RECIPE
-    return RECIPE[1]
 
 
 def kernels(variants: list[Variant]) -> int:
@@ -21,18 +14,20 @@ def kernels(variants: list[Variant]) -> int:
     return len({(each.patches, each.config) for each in variants})
 
 
-def test_it_needs_one_kernel_and_says_how_many_more_there_are() -> None:
-    named = re.findall(r"temper (\w+) kstack --variants (\S+)", recipe())
+def test_it_needs_two_kernels_and_says_how_many_more_there_are() -> None:
+    named = re.findall(r"temper (\w+) kstack --variants (\S+)", demo())
     assert [command for command, _ in named] == ["prove", "price"]
     (names,) = {names for _, names in named}
-    chosen = [KSTACK.variants[name] for name in names.split(",")]
-    assert kernels(chosen) == 1
-    more = kernels(list(KSTACK.variants.values())) - 1
-    assert f"build {more} more kernels" in recipe()
+    chosen = [KSTACK.variants[name] for name in (KSTACK.baseline, *names.split(","))]
+    assert kernels(chosen) == 2
+    more = kernels(list(KSTACK.variants.values())) - 2
+    assert f"build {more} more kernels" in demo()
 
 
-def test_it_proves_something() -> None:
-    found = re.search(r"--variants (\S+) --proofs (\S+)", recipe())
+def test_it_proves_our_series_beside_the_kernels_own() -> None:
+    found = re.search(r"--variants (\S+) --proofs (\S+)", demo())
     assert found
     variants, proofs = (names.split(",") for names in found.groups())
-    assert KSTACK.only(variants, proofs).hardened == ("stock",)
+    part = KSTACK.only({KSTACK.control, *variants}, proofs)
+    assert part.hardened == ("temper",)
+    assert part.variants["stock"].expected(*proofs) == Outcome.BLOCKED

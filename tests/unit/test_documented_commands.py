@@ -29,7 +29,7 @@ from temper.stress import stress_of
 from temper.workloads import all_workloads
 
 ELSEWHERE = {
-    "apt-get": "takes the reader's mirror; test_compare.py does the same",
+    "apt-get": "installs or downloads; `scripts/setup` and test_compare.py do, too",
     "cd": "the shell's own",
     "mkdir": "makes a folder to build QEMU in",
     "patch": "patches QEMU's source, which apt-get has fetched",

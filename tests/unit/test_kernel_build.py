@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -102,6 +103,29 @@ def test_a_patched_kernel_leaves_the_source_alone(cache: Cache, tmp_path: Path) 
     assert "patched" in (patched.folder / "System.map").read_text()
     assert "patched" not in (plain.folder / "System.map").read_text()
     assert cache.verify() == []
+
+
+def test_what_the_compiler_cache_lacks_is_read_once(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, compiler = tmp_path / "log", tmp_path / "bin" / "gcc"
+    compiler.parent.mkdir()
+    real = shutil.which("gcc")
+    compiler.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec {real} "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{compiler.parent}:{os.environ['PATH']}")
+    build(spec(FAKE_KERNEL, cache), cache, Quiet())
+    assert log.read_text().count("init/main.c") == 1
+
+
+def test_the_compiler_cache_sees_a_header_that_changes(
+    cache: Cache, tmp_path: Path
+) -> None:
+    edit = ("include/linux/fake.h", "FAKE_FOUR 4", "FAKE_FOUR 44")
+    patch = make_patch(FAKE_KERNEL, tmp_path, "0001-x", edit)
+    plain = build(spec(FAKE_KERNEL, cache), cache, Quiet())
+    patched = build(spec(FAKE_KERNEL, cache, patches=(patch,)), cache, Quiet())
+    assert plain.image.read_bytes() != patched.image.read_bytes()
 
 
 def test_a_patch_the_source_has_is_told(cache: Cache, tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ import typer
 from temper.catalog import feature_named
 from temper.cli.options import FeatureName, SourcePath
 from temper.cli.output import console
+from temper.errors import InputError
 from temper.kernel import Cache, find_source
 from temper.kernel.tree import export_series, make_tree
+from temper.paths import IN_CHECKOUT
 from temper.report.progress import on_stderr
 
 app = typer.Typer(
@@ -37,6 +39,11 @@ def kernel_export(feature: FeatureName, folder: TreeFolder) -> None:
 
     The patch of a commit that did not change stays as it is.
     """
+    if not IN_CHECKOUT:
+        raise InputError(
+            "an installed Temper has no patches to write to",
+            "use ./temper of a checkout",
+        )
     done = export_series(feature_named(feature), folder)
     for name in done.changed:
         console().print(f"wrote {name}", soft_wrap=True)

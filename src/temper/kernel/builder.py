@@ -275,6 +275,10 @@ class _Build:
             # Never with CCACHE_NOCPP2: from preprocessed text GCC makes other code, and
             # the counts of ctx/pipe change.
             "CCACHE_DIR": str(self.cache.ccache),
+            # Otherwise it preprocesses what it lacks before it compiles that, only to
+            # look it up once more. Of headers outside the tree, which only programs
+            # for this host include, it does not see a change.
+            "CCACHE_DEPEND": "1",
             # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
         }

@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from temper.doctor import Examination, State
+from temper.invocation import setup_as_typed
 from temper.report.layout import WIDTH
 
 _STYLES = {State.OK: "green", State.LACKING: "bold red", State.OPTIONAL: "yellow"}
@@ -30,5 +31,6 @@ def print_findings(console: Console, examination: Examination) -> None:
 def _verdict(lacks: int) -> Text:
     if lacks == 0:
         return Text("This host has everything that Temper needs.", "bold green")
-    advice = "'make setup' installs every package that is not optional."
-    return Text(f"Lacking: {lacks}. {advice}", "bold red")
+    setup = setup_as_typed()
+    advice = f" {setup} installs every package that is not optional." if setup else ""
+    return Text(f"Lacking: {lacks}.{advice}", "bold red")
