@@ -29,11 +29,12 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
 BARE_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PLANNED = ("price", "prove", "compare", "stress", "events", "selftest exact")
-RUN = ("doctor", "features", "show", "runs", "report", "cache list")
+RUN = ("doctor", "features", "show", "runs", "report", "history", "cache list")
 NOT_RUN = {
     "--install-completion": "writes into the reader's shell",
     "build": "builds; test_kernels.py does",
     "diff": "the runs are the reader's own; test_diff.py does",
+    "delete": "the runs are the reader's own; test_cli_runs.py does",
     "cache verify": "reads every kernel there is; test_kernel_cache.py does",
     "cache prune": "would remove kernels that other tests need",
     "kernel export": "would write into the series; test_kernel_tree.py does",
