@@ -231,8 +231,7 @@ class Feature(Plain):
         return self
 
     def _check_expected_of_roles(self) -> None:
-        expected = self._all_expected(self.control)
-        if Outcome.VULNERABLE not in expected or expected & {Outcome.BLOCKED, None}:
+        if not self._control_is_vulnerable():
             raise ValueError(f"control '{self.control}' must expect VULNERABLE")
         for name in self.hardened:
             if self._all_expected(name) != {Outcome.BLOCKED}:
@@ -241,6 +240,11 @@ class Feature(Plain):
             expected = self._all_expected(name)
             if Outcome.VULNERABLE not in expected and expected != {Outcome.BLOCKED}:
                 raise ValueError(f"sabotage '{name}' expects no proof to notice it")
+
+    def _control_is_vulnerable(self) -> bool:
+        expected = self._all_expected(self.control)
+        stopped = expected & {Outcome.BLOCKED, None}
+        return Outcome.VULNERABLE in expected and not stopped
 
     def _nothing_is_expected(self) -> Self:
         for name, variant in self.variants.items():
@@ -278,6 +282,25 @@ class Feature(Plain):
         )
         hardened = tuple(name for name in self.hardened if name in part.variants)
         return part.model_copy(update={"hardened": hardened or part._holding()})
+
+    def against(
+        self, *, baseline: str | None = None, control: str | None = None
+    ) -> Self:
+        """Return the feature with another baseline or control; None: its own.
+
+        Raises InputError for an unknown name, and for a control that some proof is not
+        expected to find VULNERABLE.
+        """
+        names = {"baseline": baseline, "control": control}
+        roles = {role: name for role, name in names.items() if name is not None}
+        check_known("variant", set(roles.values()), self.variants)
+        changed = self.model_copy(update=roles)
+        if control is not None and not changed._control_is_vulnerable():
+            raise InputError(
+                f"{control} is no control: attacks are not expected to land on it",
+                f"{self.name} has {self.control}",
+            )
+        return changed
 
     def _holding(self) -> tuple[str, ...]:
         return tuple(

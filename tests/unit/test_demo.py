@@ -14,20 +14,37 @@ def kernels(variants: list[Variant]) -> int:
     return len({(each.patches, each.config) for each in variants})
 
 
-def test_it_needs_two_kernels_and_says_how_many_more_there_are() -> None:
-    named = re.findall(r"temper (\w+) kstack --variants (\S+)", demo())
-    assert [command for command, _ in named] == ["prove", "price"]
-    (names,) = {names for _, names in named}
-    chosen = [KSTACK.variants[name] for name in (KSTACK.baseline, *names.split(","))]
-    assert kernels(chosen) == 2
-    more = kernels(list(KSTACK.variants.values())) - 2
+def chosen() -> list[Variant]:
+    """Return the variants that both commands boot: baseline or control, and others."""
+    named = re.findall(
+        r"temper (\w+) kstack --(?:baseline|control) (\S+) --variants (\S+)", demo()
+    )
+    assert [command for command, _, _ in named] == ["prove", "price"]
+    assert named[0][1:] == named[1][1:]
+    _, other, names = named[0]
+    return [KSTACK.variants[name] for name in (other, *names.split(","))]
+
+
+def test_it_needs_one_kernel_and_says_how_many_more_there_are() -> None:
+    assert kernels(chosen()) == 1
+    more = kernels(list(KSTACK.variants.values())) - 1
     assert f"build {more} more kernels" in demo()
 
 
-def test_it_proves_our_series_beside_the_kernels_own() -> None:
-    found = re.search(r"--variants (\S+) --proofs (\S+)", demo())
+def test_it_proves_and_prices_our_series() -> None:
+    found = re.search(r"--proofs (\S+)", demo())
     assert found
-    variants, proofs = (names.split(",") for names in found.groups())
-    part = KSTACK.only({KSTACK.control, *variants}, proofs)
-    assert part.hardened == ("temper",)
-    assert part.variants["stock"].expected(*proofs) == Outcome.BLOCKED
+    proofs = found[1].split(",")
+    without, ours = chosen()
+    assert ours is KSTACK.variants[KSTACK.hardened[0]]
+    assert ours.expected(*proofs) == Outcome.BLOCKED
+    assert without.expected(*proofs) == Outcome.VULNERABLE
+
+
+def test_it_says_how_to_see_ours_beside_the_kernels_own() -> None:
+    found = re.search(r'"  \./temper price kstack --variants (\S+)"', demo())
+    assert found
+    variants = [KSTACK.variants[name] for name in found[1].split(",")]
+    assert kernels([KSTACK.variants[KSTACK.baseline], *variants]) == 2
+    assert not variants[0].patches
+    assert "builds a second kernel" in demo()

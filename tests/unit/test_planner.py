@@ -241,6 +241,52 @@ def test_a_baseline_alone_has_no_price(bench: Bench) -> None:
     assert caught.value.hint.startswith("known: off, stock, lfsr")
 
 
+def test_a_price_may_have_another_baseline(bench: Bench) -> None:
+    plan = bench.planner.price(WHOLE, 1000, ("temper",), baseline="temper-off")
+    assert plan.baseline == "temper-off"
+    assert list(plan.variants) == ["temper", "temper-off"]
+    assert plan.variants_left_out == ("off", "stock", "lfsr", "floor")
+    assert command(plan) == (
+        "temper price kstack --baseline temper-off --variants temper,temper-off "
+        "--calls 1000 --arch x86_64"
+    )
+    everything = bench.planner.price(WHOLE, 1000, baseline="temper-off")
+    assert list(everything.variants) == list(WHOLE.variants)
+
+
+def test_a_proof_may_have_another_control(bench: Bench) -> None:
+    plan = bench.planner.prove(WHOLE, ("temper",), ("early",), control="temper-off")
+    assert (plan.control, plan.hardened) == ("temper-off", ("temper",))
+    assert plan.slots == slots(("temper", 0), ("temper-off", 0))
+    assert command(plan) == (
+        "temper prove kstack --control temper-off --variants temper,temper-off "
+        "--proofs early --arch x86_64"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone", "unknown variant 'gone'"),
+        ("constant", "unknown variant 'constant'"),
+        ("", "the name of a variant is missing"),
+    ],
+)
+def test_an_unknown_baseline_or_control_is_refused(
+    bench: Bench, name: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        bench.planner.price(WHOLE, 1000, baseline=name)
+    with pytest.raises(InputError, match=message):
+        bench.planner.prove(WHOLE, control=name)
+
+
+@pytest.mark.parametrize("name", ["temper", "stock"])
+def test_a_control_must_be_vulnerable(bench: Bench, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is no control"):
+        bench.planner.prove(WHOLE, control=name)
+
+
 def test_the_control_is_attacked_with_what_is_named(bench: Bench) -> None:
     plan = bench.planner.prove(WHOLE, ("constant", "stock"), ("early", "storm"))
     assert plan.slots == slots(("off", 0), ("stock", 0), ("constant", 0))

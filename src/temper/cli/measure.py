@@ -49,6 +49,14 @@ def prove(
             metavar="NAMES",
         ),
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            help="Attacks must land on this variant. Default: the feature's control.",
+            autocompletion=complete_variants,
+            metavar="NAME",
+        ),
+    ] = None,
     proofs: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +97,11 @@ def prove(
     lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.prove(
-        described, listed(variants), listed(proofs), sabotage=sabotage
+        described,
+        listed(variants),
+        listed(proofs),
+        control=control,
+        sabotage=sabotage,
     )
     if only_plan:
         return lab.show(plan, json, resume)
@@ -108,6 +120,14 @@ def price(
             help="Price only these (comma-separated); the baseline is always measured.",
             autocompletion=complete_variants,
             metavar="NAMES",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare with this variant. Default: the feature's baseline.",
+            autocompletion=complete_variants,
+            metavar="NAME",
         ),
     ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
@@ -129,7 +149,7 @@ def price(
     files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
-    plan = lab.planner.price(described, calls, listed(variants))
+    plan = lab.planner.price(described, calls, listed(variants), baseline=baseline)
     if only_plan:
         return lab.show(plan, json, resume)
     _show_price(price_report(lab.run(plan, resume)), files, full)

@@ -91,13 +91,20 @@ class Planner:
         )
 
     def price(
-        self, feature: Feature, calls: int, variants: Collection[str] = ()
+        self,
+        feature: Feature,
+        calls: int,
+        variants: Collection[str] = (),
+        *,
+        baseline: str | None = None,
     ) -> RunPlan:
         """Plan to price ``variants`` of a feature; none means all.
 
-        The baseline is always included. Raises InputError for an unknown name, and
-        if there is nothing but the baseline.
+        The baseline is always included; it is the feature's own unless ``baseline``
+        names another. Raises InputError for an unknown name, and if there is nothing
+        but the baseline.
         """
+        feature = feature.against(baseline=baseline)
         check_known("variant", variants, feature.variants)
         wanted = {feature.baseline, *(variants or feature.variants)}
         # No attacks in these boots: the kernel would start some of them by itself.
@@ -128,7 +135,12 @@ class Planner:
             calls=calls,
             work=work,
             slots=_slots(part.variants, REPEATS),
-            command=self.command("price", part.name, *named, "--calls", calls),
+            command=self.command(
+                *("price", part.name),
+                *_list("--baseline", (baseline,) if baseline else ()),
+                *named,
+                *("--calls", calls),
+            ),
             temper_version=__version__,
         )
 
@@ -138,18 +150,22 @@ class Planner:
         variants: Collection[str] = (),
         proofs: Collection[str] = (),
         *,
+        control: str | None = None,
         sabotage: bool = False,
     ) -> RunPlan:
         """Plan to attack ``variants`` of a feature by ``proofs``; none means all.
 
-        The control is always included, and all sabotages are with ``sabotage``.
-        Raises InputError for a name that is unknown or not for the architecture.
+        The control is always included; it is the feature's own unless ``control``
+        names another. All sabotages are included with ``sabotage``. Raises InputError
+        for a name that is unknown or not for the architecture, and for a control that
+        withstands an attack.
         """
         if not feature.proofs:
             raise InputError(
                 f"{feature.name} has no proof: Temper has no attack on it",
                 f"to measure what it costs: {as_typed(f'temper price {feature.name}')}",
             )
+        feature = feature.against(control=control)
         here = feature.proofs_on(self.arch.name)
         check_known("variant", variants, feature.all_variants)
         self._check_proofs(feature, proofs)
@@ -182,6 +198,7 @@ class Planner:
             slots=_slots(part.all_variants, 1),
             command=self.command(
                 *("prove", part.name),
+                *_list("--control", (control,) if control else ()),
                 *_list("--variants", named if variants else ()),
                 *_list("--proofs", part.proofs if proofs else ()),
                 *(["--sabotage"] if sabotage else []),
