@@ -64,6 +64,21 @@ def test_a_row_for_each_run_has_its_kernel_and_medians_oldest_first() -> None:
     assert ["9 6.12.118 00000000", "+17", "+14", "+14"] in rows(report)
 
 
+def test_runs_with_another_baseline_are_told_apart() -> None:
+    usual = price(number=7)
+    plan = usual.plan.model_copy(update={"baseline": "stock"})
+    report = history(usual, usual.model_copy(update={"id": 8, "plan": plan}))
+    assert [run.baseline for run in report.runs] == ["off", "stock"]
+    assert [["7", "off"], ["8", "stock"]] == [
+        [row[0], row[3]] for row in rows(report) if row[0] in ("7", "8")
+    ]
+    assert ["7 6.12.117 3f9c2b7d", "+14", "+14", "+14"] in rows(report)
+    assert ["8 6.12.117 3f9c2b7d", "220", "224", "158"] in rows(report)
+    assert ["8 6.12.117 3f9c2b7d", "-14", "-14", "-14"] in rows(report)
+    text = " ".join(to_markdown([history_document(report)]).split())
+    assert "without a sign, it is the baseline" in text
+
+
 def test_counts_that_did_not_repeat_are_marked() -> None:
     def torn(boot: StoredBoot) -> StoredBoot:
         return slower(boot, "ctx/pipe", 2) if boot.facts.repeat else boot

@@ -56,8 +56,9 @@ def _conclusion(report: HistoryReport) -> str:
 
 def _runs(report: HistoryReport) -> Table:
     priced = report.of == "prices"
+    of_prices = ("baseline", "calls", "exact")
     return Table(
-        ("started (UTC)", "machine", *(("calls", "exact") if priced else ("proven",))),
+        ("started (UTC)", "machine", *(of_prices if priced else ("proven",))),
         tuple(_run(run, priced) for run in report.runs),
         "Finished runs",
     )
@@ -65,11 +66,11 @@ def _runs(report: HistoryReport) -> Table:
 
 def _run(run: PastRun, priced: bool) -> Row:
     good = Cell(("yes",), Tone.GOOD) if run.good else Cell(("NO",), Tone.BAD)
-    calls = (Cell((f"{run.calls:,}",)),) if priced else ()
+    own = (Cell((run.baseline,)), Cell((f"{run.calls:,}",))) if priced else ()
     # Distributions append their own version, in brackets.
     machine = f"{run.machine_version.partition(' (')[0]}, {run.cpu_model}"
     started = Cell((f"{run.started:%Y-%m-%d %H:%M}",))
-    return Row(f"run {run.run}", (started, Cell((machine,)), *calls, good))
+    return Row(str(run.run), (started, Cell((machine,)), *own, good))
 
 
 def _refusals(report: HistoryReport) -> Iterable[Block]:
@@ -86,10 +87,17 @@ def _variant(report: HistoryReport, variant: str) -> Section:
     if report.of == "outcomes":
         return Section(variant, [_outcome_table(report, variant)])
     prices = [price for price in report.prices if price.variant == variant]
-    relative = any(price.price is not None for price in prices)
-    what = "difference from the baseline" if relative else "baseline"
-    note = f"Median per operation in {prices[0].unit}: {what}."
+    note = f"Median per operation in {prices[0].unit}: {_what(prices)}."
     return Section(variant, [Paragraph(note, Tone.NOTE), _price_table(report, prices)])
+
+
+def _what(prices: Sequence[PastPrice]) -> str:
+    absolute = [price.price is None for price in prices]
+    if all(absolute):
+        return "the baseline"
+    if any(absolute):
+        return "+ and - from the run's baseline; without a sign, it is the baseline"
+    return "difference from the run's baseline"
 
 
 def _price_table(report: HistoryReport, prices: Sequence[PastPrice]) -> Table:
