@@ -16,8 +16,8 @@ enum {
 
 static ssize_t draw_key(struct slot *slot, void *key, unsigned int flags)
 {
-	return config.vdso(key, CHACHA20_KEY_SIZE, flags, slot->state,
-			   config.params.size_of_opaque_state);
+	return vgr_config.vdso(key, CHACHA20_KEY_SIZE, flags, slot->state,
+			       vgr_config.params.size_of_opaque_state);
 }
 
 /* Uses a key for each chunk. Returns as getrandom(2), or a negative error number. */
@@ -34,7 +34,7 @@ static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned
 
 		if (got != CHACHA20_KEY_SIZE)
 			return done ? (ssize_t)done : got;
-		config.chacha20->expand(out + done, chunk, out + done, start);
+		vgr_config.chacha20->expand(out + done, chunk, out + done, start);
 		done += chunk;
 	}
 	return (ssize_t)done;
@@ -45,7 +45,7 @@ static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned
  * there was one, just as the vDSO's own mark does until its last check: if so, make everything
  * again.
  */
-ssize_t draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
+ssize_t vgr_draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
 {
 	if (len > DRAW_MAX)
 		len = DRAW_MAX;

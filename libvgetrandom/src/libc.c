@@ -22,7 +22,7 @@ enum {
 static pthread_key_t key;
 static bool have_key;
 
-const void *libc_vdso_image(void)
+const void *vgr_libc_vdso_image(void)
 {
 	if (!HAVE(getauxval))
 		return LIBC_CANNOT_TELL;
@@ -30,13 +30,13 @@ const void *libc_vdso_image(void)
 	return (const void *)getauxval(AT_SYSINFO_EHDR);
 }
 
-void libc_prepare(void (*at_thread_exit)(void *))
+void vgr_libc_prepare(void (*at_thread_exit)(void *))
 {
 	have_key = HAVE(pthread_key_create) && HAVE(pthread_setspecific) &&
 		   pthread_key_create(&key, at_thread_exit) == 0;
 }
 
-bool libc_tells_thread_exit(void *argument, enum libc_caller caller)
+bool vgr_libc_tells_thread_exit(void *argument, enum libc_caller caller)
 {
 	if (!have_key || (caller == LIBC_CALLER_ANY && key >= KEYS_WITHOUT_MALLOC))
 		return false;

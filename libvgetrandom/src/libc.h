@@ -9,10 +9,10 @@
 #define LIBC_CANNOT_TELL ((const void *)UINTPTR_MAX)
 
 /* The address of the kernel's image according to libc, NULL for none, or LIBC_CANNOT_TELL. */
-const void *libc_vdso_image(void);
+const void *vgr_libc_vdso_image(void);
 
 /* Call this once, before the other two, and not in a signal handler. */
-void libc_prepare(void (*at_thread_exit)(void *));
+void vgr_libc_prepare(void (*at_thread_exit)(void *));
 
 enum libc_caller {
 	/* Possibly a signal handler that interrupted malloc(). */
@@ -21,6 +21,6 @@ enum libc_caller {
 };
 
 /* Whether libc will call at_thread_exit(argument), not NULL, when the calling thread ends. */
-bool libc_tells_thread_exit(void *argument, enum libc_caller caller);
+bool vgr_libc_tells_thread_exit(void *argument, enum libc_caller caller);
 
 #endif

@@ -32,16 +32,16 @@ static _Atomic(struct chunk *) chunks;
 
 static size_t state_space(void)
 {
-	return (config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
+	return (vgr_config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
 	       ~(size_t)(SLOT_STATE_ALIGN - 1);
 }
 
-bool pool_can_hold(size_t state_size)
+bool vgr_pool_can_hold(size_t state_size)
 {
 	return state_size <= SLOT_STATE_MAX;
 }
 
-uint32_t slot_buffer_size(void)
+uint32_t vgr_slot_buffer_size(void)
 {
 	size_t room = SLOT_PAGE_SIZE - state_space() - sizeof(struct slot_buffer);
 
@@ -51,8 +51,8 @@ uint32_t slot_buffer_size(void)
 static struct chunk *map_chunk(void)
 {
 	size_t pages_size = (size_t)POOL_CHUNK_SLOTS * SLOT_PAGE_SIZE;
-	uint8_t *pages =
-		sys_mmap(pages_size, (int)config.params.mmap_prot, (int)config.params.mmap_flags);
+	uint8_t *pages = sys_mmap(pages_size, (int)vgr_config.params.mmap_prot,
+				  (int)vgr_config.params.mmap_flags);
 	struct chunk *chunk;
 
 	if (!pages)
@@ -97,7 +97,7 @@ static struct slot *take_from_new(void)
 	return &chunk->slots[0];
 }
 
-struct slot *pool_take(void)
+struct slot *vgr_pool_take(void)
 {
 	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
 		struct slot *slot = take_from(chunk);
@@ -126,7 +126,7 @@ static struct chunk *chunk_of(const struct slot *slot)
 	return chunk;
 }
 
-void pool_give(struct slot *slot)
+void vgr_pool_give(struct slot *slot)
 {
 	struct chunk *chunk = chunk_of(slot);
 

@@ -15,7 +15,7 @@ enum {
 	NO_MEMORY_CALLS = 256,
 };
 
-_Thread_local struct thread thread;
+_Thread_local struct thread vgr_thread;
 
 /*
  * Takes all slots out of reach of signal handlers before it gives any back. A slot that a handler
@@ -23,15 +23,15 @@ _Thread_local struct thread thread;
  */
 static void give_all(void)
 {
-	struct slot *slot = __atomic_exchange_n(&thread.owned, NULL, __ATOMIC_RELAXED);
+	struct slot *slot = __atomic_exchange_n(&vgr_thread.owned, NULL, __ATOMIC_RELAXED);
 
 	signal_fence();
-	WRITE_ONCE(thread.ready, NULL);
+	WRITE_ONCE(vgr_thread.ready, NULL);
 	signal_fence();
 	while (slot) {
 		struct slot *next = slot->next;
 
-		pool_give(slot);
+		vgr_pool_give(slot);
 		slot = next;
 	}
 }
@@ -40,7 +40,7 @@ static void give_all(void)
 static void at_thread_exit(void *unused)
 {
 	(void)unused;
-	thread.mode = THREAD_BORROWS;
+	vgr_thread.mode = THREAD_BORROWS;
 	signal_fence();
 	give_all();
 }
@@ -48,29 +48,29 @@ static void at_thread_exit(void *unused)
 /* Runs before constructors that draw: those without a number come last. */
 __attribute__((constructor(101))) static void prepare(void)
 {
-	libc_prepare(at_thread_exit);
-	config_need();
+	vgr_libc_prepare(at_thread_exit);
+	vgr_config_need();
 	/* Earlier constructors may have drawn, which would make the thread borrow for good. */
-	thread.mode = THREAD_NEW;
+	vgr_thread.mode = THREAD_NEW;
 }
 
 /* A signal handler in between does the same, and may even never return: that is harmless. */
 static void attach(enum libc_caller caller)
 {
-	bool told = libc_tells_thread_exit(&thread, caller);
+	bool told = vgr_libc_tells_thread_exit(&vgr_thread, caller);
 
-	thread.mode = told || caller == LIBC_CALLER_ORDINARY ? THREAD_ATTACHED : THREAD_BORROWS;
+	vgr_thread.mode = told || caller == LIBC_CALLER_ORDINARY ? THREAD_ATTACHED : THREAD_BORROWS;
 }
 
-void thread_attach(void)
+void vgr_thread_attach(void)
 {
-	if (thread.mode != THREAD_ATTACHED)
+	if (vgr_thread.mode != THREAD_ATTACHED)
 		attach(LIBC_CALLER_ORDINARY);
 }
 
-void thread_detach(void)
+void vgr_thread_detach(void)
 {
-	thread.mode = THREAD_NEW;
+	vgr_thread.mode = THREAD_NEW;
 	signal_fence();
 	give_all();
 }
@@ -78,15 +78,15 @@ void thread_detach(void)
 /* Atomic with respect to a signal handler that also pushes. */
 static void push_owned(struct slot *slot)
 {
-	slot->next = READ_ONCE(thread.owned);
-	while (!__atomic_compare_exchange_n(&thread.owned, &slot->next, slot, false,
+	slot->next = READ_ONCE(vgr_thread.owned);
+	while (!__atomic_compare_exchange_n(&vgr_thread.owned, &slot->next, slot, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
 static struct slot *find_idle(void)
 {
-	struct slot *slot = READ_ONCE(thread.owned);
+	struct slot *slot = READ_ONCE(vgr_thread.owned);
 
 	for (int i = 0; slot && i < LOOK_AT; i++, slot = slot->next) {
 		if (!READ_ONCE(slot->busy))
@@ -95,24 +95,24 @@ static struct slot *find_idle(void)
 	return NULL;
 }
 
-bool thread_has_idle(void)
+bool vgr_thread_has_idle(void)
 {
 	return find_idle();
 }
 
 static struct slot *take(void)
 {
-	uint32_t no_memory = READ_ONCE(thread.no_memory);
+	uint32_t no_memory = READ_ONCE(vgr_thread.no_memory);
 	struct slot *slot;
 
 	/* Read once: a signal handler that also counts must not make it wrap below zero. */
 	if (no_memory) {
-		WRITE_ONCE(thread.no_memory, no_memory - 1);
+		WRITE_ONCE(vgr_thread.no_memory, no_memory - 1);
 		return NULL;
 	}
-	slot = pool_take();
+	slot = vgr_pool_take();
 	if (!slot)
-		thread.no_memory = NO_MEMORY_CALLS;
+		vgr_thread.no_memory = NO_MEMORY_CALLS;
 	return slot;
 }
 
@@ -129,7 +129,7 @@ static struct slot *claim_owned(void)
 	signal_fence();
 	if (!found)
 		push_owned(slot);
-	WRITE_ONCE(thread.ready, slot);
+	WRITE_ONCE(vgr_thread.ready, slot);
 	return slot;
 }
 
@@ -145,21 +145,21 @@ static struct slot *claim_borrowed(void)
 	return slot;
 }
 
-struct slot *thread_claim(void)
+struct slot *vgr_thread_claim(void)
 {
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		return NULL;
-	if (thread.mode == THREAD_NEW)
+	if (vgr_thread.mode == THREAD_NEW)
 		attach(LIBC_CALLER_ANY);
-	return thread.mode == THREAD_ATTACHED ? claim_owned() : claim_borrowed();
+	return vgr_thread.mode == THREAD_ATTACHED ? claim_owned() : claim_borrowed();
 }
 
-void thread_release(struct slot *slot)
+void vgr_thread_release(struct slot *slot)
 {
 	thread_release_ready(slot);
 	if (slot->borrowed) {
 		slot->borrowed = 0;
-		pool_give(slot);
+		vgr_pool_give(slot);
 	}
 }

@@ -29,7 +29,7 @@ static void check_filled_now(const char *when)
 	uint64_t filled_at;
 
 	(void)vgetrandom_batch_u64();
-	filled_at = thread.ready->filled_at;
+	filled_at = vgr_thread.ready->filled_at;
 	check(filled_at == (uint64_t)seconds * NSEC_PER_SEC, "%s: %zd s old", when,
 	      (ssize_t)seconds - (ssize_t)(filled_at / NSEC_PER_SEC));
 }
@@ -38,7 +38,7 @@ int main(void)
 {
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	config.clock = clock_of_test;
+	vgr_config.clock = clock_of_test;
 	check(vgetrandom_prewarm() == 0, "prewarm");
 	seconds += PAUSE;
 	check_filled_now("after a prewarm");
