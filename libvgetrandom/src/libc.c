@@ -8,6 +8,7 @@
 #ifdef VGR_ANY_LIBC
 #pragma weak getauxval
 #pragma weak pthread_key_create
+#pragma weak pthread_key_delete
 #pragma weak pthread_setspecific
 #define HAVE(function) (function)
 #else
@@ -32,8 +33,16 @@ const void *vgr_libc_vdso_image(void)
 
 void vgr_libc_prepare(void (*at_thread_exit)(void *))
 {
-	have_key = HAVE(pthread_key_create) && HAVE(pthread_setspecific) &&
-		   pthread_key_create(&key, at_thread_exit) == 0;
+	have_key = HAVE(pthread_key_create) && HAVE(pthread_key_delete) &&
+		   HAVE(pthread_setspecific) && pthread_key_create(&key, at_thread_exit) == 0;
+}
+
+void vgr_libc_forget(void)
+{
+	if (!have_key)
+		return;
+	have_key = false;
+	pthread_key_delete(key);
 }
 
 bool vgr_libc_tells_thread_exit(void *argument, enum libc_caller caller)

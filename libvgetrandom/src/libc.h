@@ -14,6 +14,9 @@ const void *vgr_libc_vdso_image(void);
 /* Call this once, before the other two, and not in a signal handler. */
 void vgr_libc_prepare(void (*at_thread_exit)(void *));
 
+/* Takes that back: libc calls at_thread_exit() no more. */
+void vgr_libc_forget(void);
+
 enum libc_caller {
 	/* Possibly a signal handler that interrupted malloc(). */
 	LIBC_CALLER_ANY,

@@ -54,6 +54,15 @@ __attribute__((constructor(101))) static void prepare(void)
 	vgr_thread.mode = THREAD_NEW;
 }
 
+/*
+ * Threads may end after the program closed the plug-in that the library is linked into. The slots
+ * that they hold then stay mapped. Runs after destructors that draw.
+ */
+__attribute__((destructor(101))) static void forget(void)
+{
+	vgr_libc_forget();
+}
+
 /* A signal handler in between does the same, and may even never return: that is harmless. */
 static void attach(enum libc_caller caller)
 {

@@ -7,6 +7,7 @@
 #ifndef VGR_THREAD_H
 #define VGR_THREAD_H
 
+#include <features.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,7 +32,15 @@ struct thread {
 	uint32_t no_memory;
 };
 
-extern _Thread_local struct thread vgr_thread __attribute__((tls_model("initial-exec")));
+#ifdef __GLIBC__
+/* Otherwise glibc may allocate it at the first use, which may be in a signal handler. */
+#define EARLY_TLS __attribute__((tls_model("initial-exec")))
+#else
+/* musl allocates it when it loads the library, and does not load libraries with early TLS. */
+#define EARLY_TLS
+#endif
+
+extern _Thread_local struct thread vgr_thread EARLY_TLS;
 
 /* Claims the thread's slot in the usual case, where it is idle. NULL: use vgr_thread_claim(). */
 static inline struct slot *thread_claim_ready(void)
