@@ -15,7 +15,7 @@ enum {
 	NO_MEMORY_CALLS = 256,
 };
 
-_Thread_local struct thread vgr_thread;
+_Thread_local struct thread vgr_thread EARLY_TLS;
 
 /*
  * Takes all slots out of reach of signal handlers before it gives any back. A slot that a handler
