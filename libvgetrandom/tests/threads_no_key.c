@@ -30,7 +30,8 @@ enum {
 static int keys;
 static uint64_t *values;
 
-__attribute__((constructor(101))) static void take_keys(void)
+/* Earlier than the library, which has the first number that programs may use. */
+__attribute__((constructor(100))) static void take_keys(void)
 {
 	const char *wanted = getenv(KEYS_VARIABLE);
 	int count = wanted ? atoi(wanted) : 0;
