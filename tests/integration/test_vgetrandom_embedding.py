@@ -48,9 +48,11 @@ ON_NEW_GLIBC = (
     "memory_age",
     "open_library",
     "plugin_unload",
+    "residue_calls",
+    "sandbox_limits",
     "sandbox_strict",
-    "threads_no_key",
 )
+"""The same, if they do not start themselves again, which the old one would do."""
 
 
 @pytest.fixture(scope="module")
@@ -285,8 +287,15 @@ def test_other_machines_are_refused(machine: str, tmp_path: Path) -> None:
     cross.write_text(
         CROSS_FILE.format(compiler=compiler, flag=flag, cpu=cpu, endian=endian)
     )
-    by_meson = ["meson", "setup", "--cross-file", cross, tmp_path / "build", SOURCE]
-    by_hand = [compiler, flag, "-E", SOURCE / "src" / "compiler.h"]
+    by_meson: list[str | Path] = [
+        "meson",
+        "setup",
+        "--cross-file",
+        cross,
+        tmp_path / "build",
+        SOURCE,
+    ]
+    by_hand: list[str | Path] = [compiler, flag, "-E", SOURCE / "src" / "compiler.h"]
     for command in (by_meson, by_hand):
         done = process.call(command, tmp_path, BUILD)
         assert done.status

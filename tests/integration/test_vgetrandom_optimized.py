@@ -30,8 +30,8 @@ def test_all_its_tests_pass(compiler: str, flags: str, tmp_path: Path) -> None:
     call("env", f"CC={compiler}", *setup, tmp_path, SOURCE, timeout=BUILD)
     call("meson", "compile", "-C", tmp_path, timeout=BUILD)
     # Its own limits are for what is optimized.
-    command = ["meson", "test", "-C", tmp_path, "--timeout-multiplier=5"]
-    done = process.call([*command, "--print-errorlogs"], SOURCE, 3 * TESTS)
+    options = ("--timeout-multiplier=5", "--print-errorlogs")
+    done = process.call(["meson", "test", "-C", tmp_path, *options], SOURCE, 3 * TESTS)
     found = outcomes(tmp_path)
     assert found, done.tail(20)
     assert set(found.values()) <= GREEN, done.tail(40)
