@@ -417,9 +417,8 @@ def test_no_source_of_debian_is_told() -> None:
 
 
 def test_it_does_not_need_the_lab() -> None:
-    without = (
-        "import sys; sys.modules['temper'] = None; import vgetrandom_bench.__main__"
-    )
+    without = "import sys; sys.modules['temper'] = None"
+    program = f"{without}; import vgetrandom_bench.__main__"
     path = {"PYTHONPATH": str(LIBRARY / "bench")}
     subprocess.run([sys.executable, "-c", program], env=path, check=True)
 
