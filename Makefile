@@ -12,7 +12,8 @@ RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.
 PYTEST = env --default-signal=INT $(RUN) pytest
 SCRIPTS = temper scripts/setup scripts/check-setup scripts/picture .ci/run \
-	libvgetrandom/tests/statistics_battery.sh
+	libvgetrandom/tests/statistics_battery.sh libvgetrandom/debian/tests/link \
+	libvgetrandom/debian/tests/preload
 C_FILES = $(shell find target plugin features libvgetrandom -name '*.[ch]' -not -path '*/build/*')
 
 help: ## Say what can be made (default)

@@ -77,8 +77,7 @@ static int go_on(pid_t pid, int how)
 	int signal = pending, status;
 
 	pending = 0;
-	check(!ptrace((ptrace_request)how, pid, NULL, (void *)(long)signal), "%s",
-	      strerror(errno));
+	check(!ptrace((ptrace_request)how, pid, NULL, (void *)(long)signal), "%s", strerror(errno));
 	check(waitpid(pid, &status, 0) == pid, "%s", strerror(errno));
 	return status;
 }
