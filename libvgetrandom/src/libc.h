@@ -11,8 +11,14 @@
 /* The address of the kernel's image according to libc, NULL for none, or LIBC_CANNOT_TELL. */
 const void *libc_vdso_image(void);
 
-/* Call this once, before the other two, and not in a signal handler. */
-void libc_prepare(void (*at_thread_exit)(void *));
+/*
+ * Call this once, and not in a signal handler. Children call at_fork_in_child() if libc forked
+ * them: not those of a bare clone(2), or of _Fork().
+ */
+void libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void));
+
+/* Until then, libc tells nothing. */
+bool libc_is_prepared(void);
 
 enum libc_caller {
 	/* Possibly a signal handler that interrupted malloc(). */

@@ -15,7 +15,8 @@ enum {
 	NO_MEMORY_CALLS = 256,
 };
 
-_Thread_local struct thread thread;
+struct slot no_slot = { .busy = 1 };
+_Thread_local struct thread thread = { .ready = &no_slot };
 
 /*
  * Takes all slots out of reach of signal handlers before it gives any back. A slot that a handler
@@ -26,7 +27,7 @@ static void give_all(void)
 	struct slot *slot = __atomic_exchange_n(&thread.owned, NULL, __ATOMIC_RELAXED);
 
 	signal_fence();
-	WRITE_ONCE(thread.ready, NULL);
+	WRITE_ONCE(thread.ready, &no_slot);
 	signal_fence();
 	while (slot) {
 		struct slot *next = slot->next;
@@ -45,21 +46,42 @@ static void at_thread_exit(void *unused)
 	give_all();
 }
 
+/* Two threads hardly ever have the same, and lose no more by that than slots after a fork. */
+static uint32_t own_name(void)
+{
+	return (uint32_t)((uintptr_t)&thread / sizeof(thread));
+}
+
+/*
+ * The child lacks the parent's other threads, and nothing else gives back what they had. If a
+ * signal handler forks while this thread takes a slot, all stay taken: that costs address space,
+ * but no memory, because a fork wipes pages by not mapping them.
+ */
+static void at_fork_in_child(void)
+{
+	if (!thread.taking)
+		pool_give_others(own_name());
+}
+
 /* Runs before constructors that draw: those without a number come last. */
 __attribute__((constructor(101))) static void prepare(void)
 {
-	libc_prepare(at_thread_exit);
+	libc_prepare(at_thread_exit, at_fork_in_child);
 	config_need();
-	/* Earlier constructors may have drawn, which would make the thread borrow for good. */
+	/* An earlier constructor may have called vgetrandom_prewarm(). */
 	thread.mode = THREAD_NEW;
 }
 
-/* A signal handler in between does the same, and may even never return: that is harmless. */
+/*
+ * A signal handler in between does the same, and may even never return: that is harmless. Before
+ * libc is prepared, the thread stays new, so that it asks again.
+ */
 static void attach(enum libc_caller caller)
 {
-	bool told = libc_tells_thread_exit(&thread, caller);
-
-	thread.mode = told || caller == LIBC_CALLER_ORDINARY ? THREAD_ATTACHED : THREAD_BORROWS;
+	if (libc_tells_thread_exit(&thread, caller) || caller == LIBC_CALLER_ORDINARY)
+		thread.mode = THREAD_ATTACHED;
+	else if (libc_is_prepared())
+		thread.mode = THREAD_BORROWS;
 }
 
 void thread_attach(void)
@@ -100,6 +122,13 @@ bool thread_has_idle(void)
 	return find_idle();
 }
 
+bool thread_borrows(void)
+{
+	if (thread.mode == THREAD_NEW)
+		attach(LIBC_CALLER_ANY);
+	return thread.mode != THREAD_ATTACHED;
+}
+
 static struct slot *take(void)
 {
 	uint32_t no_memory = READ_ONCE(thread.no_memory);
@@ -110,9 +139,15 @@ static struct slot *take(void)
 		WRITE_ONCE(thread.no_memory, no_memory - 1);
 		return NULL;
 	}
+	WRITE_ONCE(thread.taking, thread.taking + 1);
+	signal_fence();
 	slot = pool_take();
-	if (!slot)
+	if (slot)
+		slot->taker = own_name();
+	else
 		thread.no_memory = NO_MEMORY_CALLS;
+	signal_fence();
+	WRITE_ONCE(thread.taking, thread.taking - 1);
 	return slot;
 }
 
@@ -150,9 +185,7 @@ struct slot *thread_claim(void)
 	config_need();
 	if (!config.vdso)
 		return NULL;
-	if (thread.mode == THREAD_NEW)
-		attach(LIBC_CALLER_ANY);
-	return thread.mode == THREAD_ATTACHED ? claim_owned() : claim_borrowed();
+	return thread_borrows() ? claim_borrowed() : claim_owned();
 }
 
 void thread_release(struct slot *slot)

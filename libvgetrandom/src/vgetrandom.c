@@ -85,7 +85,7 @@ api enum vgetrandom_status vgetrandom_status(void)
 	/* A handler that interrupted a call may have lacked memory. */
 	if (thread.no_memory && !thread_has_idle())
 		return VGETRANDOM_NO_MEMORY;
-	return thread.mode == THREAD_BORROWS ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
+	return thread_borrows() ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
 }
 
 api const char *vgetrandom_status_text(enum vgetrandom_status status)

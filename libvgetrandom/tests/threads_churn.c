@@ -63,7 +63,7 @@ static void draw_next(struct job *job)
 static void check_keeps_nothing(void)
 {
 	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d", vgetrandom_status());
-	check(!thread.ready && !thread.owned, "a thread that ends keeps a slot");
+	check(thread.ready == &no_slot && !thread.owned, "a thread that ends keeps a slot");
 }
 
 /* libc calls destructors key by key, and repeats this if values were set meanwhile. */

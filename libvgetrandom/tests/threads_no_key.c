@@ -44,10 +44,12 @@ static void *borrow(void *argument)
 {
 	uint64_t *drawn = argument;
 
+	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d before the first draw",
+	      vgetrandom_status());
 	for (int i = 0; i < DRAWS_EACH; i++)
 		draw_all_paths(drawn + i * PATHS);
 	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d", vgetrandom_status());
-	check(!thread.ready && !thread.owned, "a slot is kept");
+	check(thread.ready == &no_slot && !thread.owned, "a slot is kept");
 	return NULL;
 }
 
@@ -60,7 +62,7 @@ static void *prewarm(void *argument)
 	for (int i = 0; i < DRAWS_EACH; i++)
 		draw_all_paths(drawn + i * PATHS);
 	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
-	check(thread.ready && thread.owned, "no slot is kept");
+	check(thread.ready != &no_slot && thread.owned, "no slot is kept");
 	if (keys > SOME_KEYS)
 		vgetrandom_release();
 	return NULL;
