@@ -3,6 +3,7 @@
  * Description: a batch gives its bytes from the end to the beginning, erases what it gave, and
  * gives none of it to another thread. The test reads the buffer before and after each draw.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <vgetrandom.h>
@@ -24,6 +25,7 @@ static long stopped_clock(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
+static vdso_getrandom_fn *real_vdso;
 static uint8_t before[SLOT_PAGE_SIZE];
 static uint32_t left_before;
 
@@ -130,6 +132,27 @@ static void check_end_of_thread(void)
 	check_given_back(slot);
 }
 
+static ssize_t fail_to_draw(void *buf, size_t len, unsigned int flags, void *state,
+			    size_t state_size)
+{
+	(void)buf, (void)len, (void)flags, (void)state, (void)state_size;
+	return -EPERM;
+}
+
+/* What is left of a buffer that was wiped is not there when the next fill fails, either. */
+static void check_failed_fill(void)
+{
+	struct slot *slot = thread.ready;
+
+	draw_u64();
+	memset(slot->state, 0, SLOT_PAGE_SIZE);
+	config.vdso = fail_to_draw;
+	check(vgetrandom_batch_u64(), "zero");
+	check(!slot->batch_left, "%u bytes left", slot->batch_left);
+	check(vgetrandom_batch_u64(), "zero, of the buffer that was wiped");
+	config.vdso = real_vdso;
+}
+
 /* A buffer that is wiped again and again must not be used, nor waited for. */
 static unsigned int fills;
 
@@ -163,6 +186,7 @@ int main(void)
 {
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
+	real_vdso = config.vdso;
 	config.clock = stopped_clock;
 	check(!vgetrandom_prewarm(), "no prewarm");
 	check(!((uintptr_t)thread.ready->buffer->bytes % 64), "the buffer is not aligned");
@@ -176,6 +200,7 @@ int main(void)
 	draw_bytes(BYTES_MAX);
 	check_large();
 	check_end_of_thread();
+	check_failed_fill();
 	check_wiped_buffer();
 	return 0;
 }

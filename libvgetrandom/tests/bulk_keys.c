@@ -32,7 +32,7 @@ static struct {
 	unsigned int keys;
 	unsigned int flags;
 	size_t len;
-	/* The key with this number fails with this. */
+	/* The key with this number fails with this; only once, if that is -EINTR. */
 	unsigned int failing;
 	ssize_t failure;
 	/* This many keys in a row lose the mark, as a fork or a drop does. */
@@ -52,8 +52,13 @@ static ssize_t give_key(void *buf, size_t len, unsigned int flags, void *state, 
 	(void)state, (void)state_size;
 	vdso.flags = flags;
 	vdso.len = len;
-	if (vdso.failure && vdso.keys == vdso.failing)
-		return vdso.failure;
+	if (vdso.failure && vdso.keys == vdso.failing) {
+		ssize_t failure = vdso.failure;
+
+		if (failure == -EINTR)
+			vdso.failure = 0;
+		return failure;
+	}
 	make_key(key, vdso.keys++);
 	memcpy(buf, key, len < sizeof(key) ? len : sizeof(key));
 	if (vdso.losses) {
@@ -192,6 +197,28 @@ static void check_failures(void)
 	vdso.failure = 0;
 }
 
+/* A batch is bulk of one key, and nothing else. */
+static void check_batch(ssize_t failure)
+{
+	const struct slot *slot = thread.ready;
+	uint32_t size = slot_buffer_size();
+	uint64_t value;
+
+	check(size && size % 1024 == 0 && size < SLOT_PAGE_SIZE, "%u bytes", size);
+	thread.ready->batch_left = 0;
+	memset(thread.ready->buffer->bytes, 0, size);
+	vdso.keys = 0;
+	vdso.flags = FLAGS;
+	vdso.failure = failure;
+	vdso.failing = 0;
+	value = vgetrandom_batch_u64();
+	check(!vdso.flags && vdso.keys == 1, "flags %u, %u keys", vdso.flags, vdso.keys);
+	expect(expected, size, 0);
+	check(slot->batch_left == size - sizeof(value), "%u bytes left", slot->batch_left);
+	check(!memcmp(slot->buffer->bytes, expected, slot->batch_left), "other bytes");
+	check(!memcmp(&value, expected + slot->batch_left, sizeof(value)), "another number");
+}
+
 static size_t expanded;
 
 static void count_bytes(uint8_t *out, size_t len, const uint8_t *key, const uint32_t *first)
@@ -246,6 +273,9 @@ int main(void)
 	check_drop_of_callers_pages();
 	check_lost_marks();
 	check_failures();
+	check_batch(0);
+	/* A signal came before the key: once more. */
+	check_batch(-EINTR);
 	check_huge();
 	check_without_vdso();
 	return 0;
