@@ -24,7 +24,7 @@ enum {
 	THREADS = 200,
 	DRAWS_EACH = 2,
 	VALUES = THREADS * DRAWS_EACH * PATHS,
-	SOME_KEYS = 40,
+	SOME_KEYS = 32,
 };
 
 static int keys;
