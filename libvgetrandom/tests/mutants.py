@@ -105,7 +105,7 @@ CHACHA20 = [
 VDSO = [
     ["vdso_find"],
     ["config_found"],
-    ["vdso_fuzz", "200000"],
+    ["vdso_fuzz"],
 ]
 PRELOAD = [
     ["fill_progress"],
