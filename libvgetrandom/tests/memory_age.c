@@ -55,6 +55,21 @@ static bool next_is_new(void)
 	return thread.ready->batch_left > left;
 }
 
+static void check_no_byte_is_left(void)
+{
+	struct slot *slot = thread.ready;
+	uint8_t byte;
+
+	seconds += PAUSE;
+	slot->batch_stop = slot->batch_left;
+	vgetrandom_batch_bytes(&byte, sizeof(byte));
+	check(slot->batch_left == slot_buffer_size() - sizeof(byte), "%u bytes left",
+	      slot->batch_left);
+	/* So that the next refill shows. */
+	vgetrandom_batch_u64();
+	vgetrandom_batch_u64();
+}
+
 /* A buffer lasts a second, and no longer. */
 static void check_limit(void)
 {
@@ -65,6 +80,7 @@ static void check_limit(void)
 	check(next_is_new(), "after more than a second");
 	check(!next_is_new(), "at once");
 	nanoseconds = 0;
+	check_no_byte_is_left();
 }
 
 /* Without a clock there is no age. */
