@@ -77,14 +77,14 @@ static uint64_t now(void)
 {
 	struct timespec time;
 
-	if (!config.clock || config.clock(CLOCK_MONOTONIC_COARSE, &time))
+	if (!vgr_config.clock || vgr_config.clock(CLOCK_MONOTONIC_COARSE, &time))
 		return 0;
 	return (uint64_t)time.tv_sec * NSEC_PER_SEC + (uint64_t)time.tv_nsec;
 }
 
-int batch_fill(struct slot *slot)
+int vgr_batch_fill(struct slot *slot)
 {
-	uint32_t size = slot_buffer_size();
+	uint32_t size = vgr_slot_buffer_size();
 	ssize_t got = 0;
 
 	slot->batch_left = 0;
@@ -92,7 +92,7 @@ int batch_fill(struct slot *slot)
 	WRITE_ONCE(slot->buffer->batch_mark, 1);
 	signal_fence();
 	for (uint32_t done = 0; done < size; done += (uint32_t)got) {
-		got = draw_bulk(slot, slot->buffer->bytes + done, size - done, 0);
+		got = vgr_draw_bulk(slot, slot->buffer->bytes + done, size - done, 0);
 		/* A signal interrupted the system call. */
 		if (got == -EINTR)
 			got = 0;
@@ -129,7 +129,7 @@ static int take_or_fill(struct slot *slot, void *out, uint32_t size)
 		slot->batch_left = 0;
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		if (slot->batch_left < size || !READ_ONCE(slot->buffer->batch_mark)) {
-			int err = batch_fill(slot);
+			int err = vgr_batch_fill(slot);
 
 			if (err)
 				return err;
@@ -160,10 +160,10 @@ static noinline void get_slow(struct slot *slot, void *out, uint32_t size)
 	int err = -ENOMEM;
 
 	if (!slot)
-		slot = thread_claim();
+		slot = vgr_thread_claim();
 	if (slot) {
 		err = slot->borrowed ? draw_once(slot, out, size) : take_or_fill(slot, out, size);
-		thread_release(slot);
+		vgr_thread_release(slot);
 	}
 	if (err)
 		fill_or_end(out, size, sys_getrandom);

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #define LANES           2
-#define chacha20_expand chacha20_avx2
+#define chacha20_expand vgr_chacha20_avx2
 #include "chacha20_x86.h"
 
 #define ROTATE_LANES(x, n) ((vec)_mm256_shuffle_epi32((__m256i)(x), (0xe4e4 >> 2 * (n)) & 0xff))

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #define LANES           4
-#define chacha20_expand chacha20_avx512
+#define chacha20_expand vgr_chacha20_avx512
 #include "chacha20_x86.h"
 
 #define ROTATE_LANES(x, n)                                                                         \

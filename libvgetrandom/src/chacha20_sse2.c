@@ -2,7 +2,7 @@
 #include <emmintrin.h>
 
 #define LANES           1
-#define chacha20_expand chacha20_sse2
+#define chacha20_expand vgr_chacha20_sse2
 #include "chacha20_x86.h"
 
 #define ROTATE_LANES(x, n) ((vec)_mm_shuffle_epi32((__m128i)(x), (0xe4e4 >> 2 * (n)) & 0xff))

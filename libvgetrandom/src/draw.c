@@ -16,8 +16,8 @@ enum {
 
 static ssize_t draw_key(struct slot *slot, void *key, unsigned int flags)
 {
-	return config.vdso(key, CHACHA20_KEY_SIZE, flags, slot->state,
-			   config.params.size_of_opaque_state);
+	return vgr_config.vdso(key, CHACHA20_KEY_SIZE, flags, slot->state,
+			       vgr_config.params.size_of_opaque_state);
 }
 
 /* volatile, or the compiler drops what nobody reads. */
@@ -41,7 +41,7 @@ static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned
 		got = draw_key(slot, key, flags);
 		if (got != CHACHA20_KEY_SIZE)
 			break;
-		config.chacha20->expand(out + done, chunk, (const uint8_t *)key, start);
+		vgr_config.chacha20->expand(out + done, chunk, (const uint8_t *)key, start);
 		done += chunk;
 	}
 	wipe_key(key);
@@ -54,7 +54,7 @@ static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned
  * there was one, just as the vDSO's own mark does until its last check: if so, make everything
  * again.
  */
-ssize_t draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
+ssize_t vgr_draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
 {
 	if (len > DRAW_MAX)
 		len = DRAW_MAX;

@@ -28,7 +28,7 @@ extern int __register_atfork(void (*before)(void), void (*in_parent)(void), void
 static pthread_key_t key;
 static bool have_key, prepared;
 
-const void *libc_vdso_image(void)
+const void *vgr_libc_vdso_image(void)
 {
 	if (!HAVE(getauxval))
 		return LIBC_CANNOT_TELL;
@@ -47,7 +47,7 @@ static void prepare_for_forks(void (*at_fork_in_child)(void))
 #endif
 }
 
-void libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void))
+void vgr_libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void))
 {
 	have_key = HAVE(pthread_key_create) && HAVE(pthread_setspecific) &&
 		   pthread_key_create(&key, at_thread_exit) == 0;
@@ -55,12 +55,12 @@ void libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void)
 	prepared = true;
 }
 
-bool libc_is_prepared(void)
+bool vgr_libc_is_prepared(void)
 {
 	return prepared;
 }
 
-bool libc_tells_thread_exit(void *argument, enum libc_caller caller)
+bool vgr_libc_tells_thread_exit(void *argument, enum libc_caller caller)
 {
 	if (!have_key || (caller == LIBC_CALLER_ANY && key >= KEYS_WITHOUT_MALLOC))
 		return false;

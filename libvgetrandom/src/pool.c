@@ -29,16 +29,16 @@ static _Atomic(struct chunk *) chunks;
 
 static size_t state_space(void)
 {
-	return (config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
+	return (vgr_config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
 	       ~(size_t)(SLOT_STATE_ALIGN - 1);
 }
 
-bool pool_can_hold(size_t state_size)
+bool vgr_pool_can_hold(size_t state_size)
 {
 	return state_size <= SLOT_STATE_MAX;
 }
 
-uint32_t slot_buffer_size(void)
+uint32_t vgr_slot_buffer_size(void)
 {
 	size_t room = SLOT_PAGE_SIZE - state_space() - sizeof(struct slot_buffer);
 
@@ -48,8 +48,8 @@ uint32_t slot_buffer_size(void)
 static struct chunk *map_chunk(void)
 {
 	size_t pages_size = (size_t)POOL_CHUNK_SLOTS * SLOT_PAGE_SIZE;
-	uint8_t *pages =
-		sys_mmap(pages_size, (int)config.params.mmap_prot, (int)config.params.mmap_flags);
+	uint8_t *pages = sys_mmap(pages_size, (int)vgr_config.params.mmap_prot,
+				  (int)vgr_config.params.mmap_flags);
 	struct chunk *chunk;
 
 	if (!pages)
@@ -94,7 +94,7 @@ static struct slot *take_from_new(void)
 	return &chunk->slots[0];
 }
 
-struct slot *pool_take(void)
+struct slot *vgr_pool_take(void)
 {
 	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
 		struct slot *slot = take_from(chunk);
@@ -123,7 +123,7 @@ static struct chunk *chunk_of(const struct slot *slot)
 	return chunk;
 }
 
-void pool_give(struct slot *slot)
+void vgr_pool_give(struct slot *slot)
 {
 	struct chunk *chunk = chunk_of(slot);
 
@@ -143,11 +143,11 @@ static void give_others_of(struct chunk *chunk, uint32_t taker)
 		struct slot *slot = &chunk->slots[__builtin_ctzll(taken)];
 
 		if (slot->taker != taker)
-			pool_give(slot);
+			vgr_pool_give(slot);
 	}
 }
 
-void pool_give_others(uint32_t taker)
+void vgr_pool_give_others(uint32_t taker)
 {
 	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next)
 		give_others_of(chunk, taker);

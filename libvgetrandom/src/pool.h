@@ -51,17 +51,17 @@ struct slot {
 	struct slot *next;
 } __attribute__((aligned(64)));
 
-bool pool_can_hold(size_t state_size);
+bool vgr_pool_can_hold(size_t state_size);
 
 /* How many bytes a slot's buffer holds. */
-uint32_t slot_buffer_size(void);
+uint32_t vgr_slot_buffer_size(void);
 
 /* Returns NULL if there is no memory. Requires the vDSO function. */
-struct slot *pool_take(void);
+struct slot *vgr_pool_take(void);
 
-void pool_give(struct slot *slot);
+void vgr_pool_give(struct slot *slot);
 
 /* For the only thread of a forked child: gives back what others took from its parent's pool. */
-void pool_give_others(uint32_t taker);
+void vgr_pool_give_others(uint32_t taker);
 
 #endif

@@ -22,7 +22,7 @@ enum thread_mode {
 };
 
 struct thread {
-	/* The slot that is most likely idle at the next call; no_slot at first. Never NULL. */
+	/* The slot that is most likely idle at the next call; vgr_no_slot at first. Never NULL. */
 	struct slot *ready;
 	/* All slots that the thread keeps, newest first. */
 	struct slot *owned;
@@ -33,15 +33,15 @@ struct thread {
 	uint32_t taking;
 };
 
-extern _Thread_local struct thread thread __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct thread vgr_thread __attribute__((tls_model("initial-exec")));
 
 /* Busy for good: without it, the shortest draws would have to look for NULL as well. */
-extern struct slot no_slot __attribute__((visibility("hidden")));
+extern struct slot vgr_no_slot __attribute__((visibility("hidden")));
 
-/* Claims the thread's slot in the usual case, where it is idle. NULL: use thread_claim(). */
+/* Claims the thread's slot in the usual case, where it is idle. NULL: use vgr_thread_claim(). */
 static inline struct slot *thread_claim_ready(void)
 {
-	struct slot *slot = thread.ready;
+	struct slot *slot = vgr_thread.ready;
 
 	if (unlikely(READ_ONCE(slot->busy)))
 		return NULL;
@@ -58,24 +58,24 @@ static inline void thread_release_ready(struct slot *slot)
 }
 
 /* Returns an unused slot of the calling thread, or NULL: use system calls. */
-struct slot *thread_claim(void);
+struct slot *vgr_thread_claim(void);
 
-/* Releases a slot that thread_claim() returned. */
-void thread_release(struct slot *slot);
+/* Releases a slot that vgr_thread_claim() returned. */
+void vgr_thread_release(struct slot *slot);
 
 /* Whether the next call will find a slot that the thread already has. */
-bool thread_has_idle(void);
+bool vgr_thread_has_idle(void);
 
 /* Whether the next call will borrow a slot. */
-bool thread_borrows(void);
+bool vgr_thread_borrows(void);
 
 /*
  * Makes the calling thread keep its slots even if libc will not tell when it ends. Not for signal
  * handlers.
  */
-void thread_attach(void);
+void vgr_thread_attach(void);
 
 /* Gives back all slots of the calling thread. Not for signal handlers. */
-void thread_detach(void);
+void vgr_thread_detach(void);
 
 #endif

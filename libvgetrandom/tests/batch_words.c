@@ -31,30 +31,30 @@ static uint32_t left_before;
 
 static void look(void)
 {
-	const struct slot *slot = thread.ready;
+	const struct slot *slot = vgr_thread.ready;
 
 	left_before = slot->batch_left;
-	memcpy(before, slot->buffer->bytes, slot_buffer_size());
+	memcpy(before, slot->buffer->bytes, vgr_slot_buffer_size());
 }
 
 static void check_erased(void)
 {
-	const struct slot *slot = thread.ready;
+	const struct slot *slot = vgr_thread.ready;
 
-	for (uint32_t at = slot->batch_left; at < slot_buffer_size(); at++)
+	for (uint32_t at = slot->batch_left; at < vgr_slot_buffer_size(); at++)
 		check(!slot->buffer->bytes[at], "byte %u was given, and is still there", at);
 }
 
 /* out is what was drawn after look(). */
 static void check_taken(const void *out, uint32_t size)
 {
-	const struct slot *slot = thread.ready;
+	const struct slot *slot = vgr_thread.ready;
 	uint32_t left = slot->batch_left;
 
 	check_erased();
 	/* Too few were left, and the draw made new ones. */
 	if (left_before < size) {
-		check(left == slot_buffer_size() - size, "%u bytes left", left);
+		check(left == vgr_slot_buffer_size() - size, "%u bytes left", left);
 		return;
 	}
 	check(left == left_before - size, "%u bytes left of %u", left, left_before);
@@ -101,9 +101,9 @@ static void check_large(void)
 	uint32_t left;
 
 	draw_u64();
-	left = thread.ready->batch_left;
+	left = vgr_thread.ready->batch_left;
 	vgetrandom_batch_bytes(out, sizeof(out));
-	check(thread.ready->batch_left == left, "%zu bytes come from the buffer", sizeof(out));
+	check(vgr_thread.ready->batch_left == left, "%zu bytes come from the buffer", sizeof(out));
 }
 
 static void check_given_back(const struct slot *slot)
@@ -117,7 +117,7 @@ static void *draw_and_end(void *unused)
 
 	(void)unused;
 	(void)vgetrandom_batch_u64();
-	slot = thread.ready;
+	slot = vgr_thread.ready;
 	check(slot->batch_left, "nothing is left");
 	return slot;
 }
@@ -142,15 +142,15 @@ static ssize_t fail_to_draw(void *buf, size_t len, unsigned int flags, void *sta
 /* What is left of a buffer that was wiped is not there when the next fill fails, either. */
 static void check_failed_fill(void)
 {
-	struct slot *slot = thread.ready;
+	struct slot *slot = vgr_thread.ready;
 
 	draw_u64();
 	memset(slot->state, 0, SLOT_PAGE_SIZE);
-	config.vdso = fail_to_draw;
+	vgr_config.vdso = fail_to_draw;
 	check(vgetrandom_batch_u64(), "zero");
 	check(!slot->batch_left, "%u bytes left", slot->batch_left);
 	check(vgetrandom_batch_u64(), "zero, of the buffer that was wiped");
-	config.vdso = real_vdso;
+	vgr_config.vdso = real_vdso;
 }
 
 /* A buffer that is wiped again and again must not be used, nor waited for. */
@@ -161,7 +161,7 @@ static ssize_t wipe_while_drawing(void *buf, size_t len, unsigned int flags, voi
 {
 	(void)state, (void)state_size, (void)flags;
 	memset(buf, 1, len);
-	thread.ready->buffer->batch_mark = 0;
+	vgr_thread.ready->buffer->batch_mark = 0;
 	fills++;
 	return (ssize_t)len;
 }
@@ -172,13 +172,13 @@ static void check_wiped_buffer(void)
 	uint64_t value;
 
 	draw_u64();
-	config.vdso = wipe_while_drawing;
-	thread.ready->batch_left = 0;
+	vgr_config.vdso = wipe_while_drawing;
+	vgr_thread.ready->batch_left = 0;
 	value = vgetrandom_batch_u64();
 	check(fills > 1 && fills < 100, "%u attempts", fills);
 	check(value != wiped, "zero");
-	for (size_t at = 0; at + sizeof(value) <= slot_buffer_size(); at++)
-		check(memcmp(&value, thread.ready->buffer->bytes + at, sizeof(value)) != 0,
+	for (size_t at = 0; at + sizeof(value) <= vgr_slot_buffer_size(); at++)
+		check(memcmp(&value, vgr_thread.ready->buffer->bytes + at, sizeof(value)) != 0,
 		      "of a buffer that was wiped");
 }
 
@@ -186,10 +186,10 @@ int main(void)
 {
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	real_vdso = config.vdso;
-	config.clock = stopped_clock;
+	real_vdso = vgr_config.vdso;
+	vgr_config.clock = stopped_clock;
 	check(!vgetrandom_prewarm(), "no prewarm");
-	check(!((uintptr_t)thread.ready->buffer->bytes % 64), "the buffer is not aligned");
+	check(!((uintptr_t)vgr_thread.ready->buffer->bytes % 64), "the buffer is not aligned");
 	for (uint32_t i = 0; i < DRAWS; i++) {
 		draw_u32();
 		draw_u64();

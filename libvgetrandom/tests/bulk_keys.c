@@ -63,7 +63,7 @@ static ssize_t give_key(void *buf, size_t len, unsigned int flags, void *state, 
 	memcpy(buf, key, len < sizeof(key) ? len : sizeof(key));
 	if (vdso.losses) {
 		vdso.losses--;
-		thread.ready->buffer->bulk_mark = 0;
+		vgr_thread.ready->buffer->bulk_mark = 0;
 	}
 	return (ssize_t)len;
 }
@@ -131,7 +131,7 @@ static void check_short(void)
 
 static void check_keys_are_nowhere(void)
 {
-	const struct slot *slot = thread.ready;
+	const struct slot *slot = vgr_thread.ready;
 
 	check(draw_into_room(2 * CHUNK, 0) == 2 * CHUNK, "not all");
 	for (unsigned int number = 0; number < vdso.keys; number++) {
@@ -155,10 +155,10 @@ static void check_drop_of_callers_pages(void)
 {
 	static const struct chacha20 dropping = { "dropping", drop_and_expand };
 
-	config.chacha20 = &dropping;
+	vgr_config.chacha20 = &dropping;
 	check_length(300);
 	check_length(CHUNK + 300);
-	config.chacha20 = widest;
+	vgr_config.chacha20 = widest;
 }
 
 static void check_lost_marks(void)
@@ -200,13 +200,13 @@ static void check_failures(void)
 /* A batch is bulk of one key, and nothing else. */
 static void check_batch(ssize_t failure)
 {
-	const struct slot *slot = thread.ready;
-	uint32_t size = slot_buffer_size();
+	const struct slot *slot = vgr_thread.ready;
+	uint32_t size = vgr_slot_buffer_size();
 	uint64_t value;
 
 	check(size && size % 1024 == 0 && size < SLOT_PAGE_SIZE, "%u bytes", size);
-	thread.ready->batch_left = 0;
-	memset(thread.ready->buffer->bytes, 0, size);
+	vgr_thread.ready->batch_left = 0;
+	memset(vgr_thread.ready->buffer->bytes, 0, size);
 	vdso.keys = 0;
 	vdso.flags = FLAGS;
 	vdso.failure = failure;
@@ -232,11 +232,11 @@ static void check_huge(void)
 {
 	static const struct chacha20 counting = { "counting", count_bytes };
 
-	config.chacha20 = &counting;
+	vgr_config.chacha20 = &counting;
 	check(draw_into_room(SIZE_MAX, 0) == DRAW_MAX && expanded == DRAW_MAX, "%zu bytes",
 	      expanded);
 	check(DRAW_MAX == (INT32_MAX & ~4095), "not the system call's");
-	config.chacha20 = widest;
+	vgr_config.chacha20 = widest;
 }
 
 /* Without the vDSO function, the system call gets everything as it is. */
@@ -244,7 +244,7 @@ static void check_without_vdso(void)
 {
 	static const size_t lengths[] = { 1, 16, 300 };
 
-	config.vdso = NULL;
+	vgr_config.vdso = NULL;
 	vgetrandom_release();
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		check(draw_into_room(lengths[i], INVALID_FLAGS) == -EINVAL, "the flags are lost");
@@ -265,8 +265,8 @@ int main(void)
 
 	if (vgetrandom(&byte, 1, 0) != 1 || vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	widest = config.chacha20;
-	config.vdso = give_key;
+	widest = vgr_config.chacha20;
+	vgr_config.vdso = give_key;
 	check_lengths();
 	check_short();
 	check_keys_are_nowhere();

@@ -35,6 +35,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	/* Not one that valgrind's CPU lacks. */
-	expand(chacha20_widest());
+	expand(vgr_chacha20_widest());
 	return each_core(expand);
 }

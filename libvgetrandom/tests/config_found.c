@@ -56,9 +56,9 @@ static void check_clock(const void *clock)
 {
 	struct timespec before, here, after;
 
-	check((const void *)config.clock == clock, "the clock is not the vDSO's");
+	check((const void *)vgr_config.clock == clock, "the clock is not the vDSO's");
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &before);
-	check(!config.clock(CLOCK_MONOTONIC_COARSE, &here), "the clock fails");
+	check(!vgr_config.clock(CLOCK_MONOTONIC_COARSE, &here), "the clock fails");
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &after);
 	check(nanoseconds(&before) <= nanoseconds(&here) &&
 		      nanoseconds(&here) <= nanoseconds(&after),
@@ -69,15 +69,15 @@ int main(void)
 {
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
-	config_need();
+	vgr_config_need();
 	check_unit();
 	if (!vdso)
 		cannot_run("this libc does not list the vDSO");
-	check((const void *)config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");
-	if (!config.vdso)
+	check((const void *)vgr_config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");
+	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
 	check_clock(dlvsym(vdso, CLOCK, VERSION));
-	check(pool_can_hold(SLOT_STATE_MAX) && !pool_can_hold(SLOT_STATE_MAX + 1),
+	check(vgr_pool_can_hold(SLOT_STATE_MAX) && !vgr_pool_can_hold(SLOT_STATE_MAX + 1),
 	      "states of another size");
 	return 0;
 }

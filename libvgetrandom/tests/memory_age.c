@@ -39,7 +39,7 @@ static void check_filled_now(const char *when)
 	uint64_t filled_at;
 
 	(void)vgetrandom_batch_u64();
-	filled_at = thread.ready->filled_at;
+	filled_at = vgr_thread.ready->filled_at;
 	check(filled_at == (uint64_t)seconds * NSEC_PER_SEC, "%s: %zd s old", when,
 	      (ssize_t)seconds - (ssize_t)(filled_at / NSEC_PER_SEC));
 }
@@ -47,23 +47,23 @@ static void check_filled_now(const char *when)
 /* Whether the next number comes from a new buffer, if the draw checks the age. */
 static bool next_is_new(void)
 {
-	uint32_t left = thread.ready->batch_left;
+	uint32_t left = vgr_thread.ready->batch_left;
 
 	check(left > sizeof(uint64_t), "%u bytes left", left);
-	thread.ready->batch_stop = left;
+	vgr_thread.ready->batch_stop = left;
 	(void)vgetrandom_batch_u64();
-	return thread.ready->batch_left > left;
+	return vgr_thread.ready->batch_left > left;
 }
 
 static void check_no_byte_is_left(void)
 {
-	struct slot *slot = thread.ready;
+	struct slot *slot = vgr_thread.ready;
 	uint8_t byte;
 
 	seconds += PAUSE;
 	slot->batch_stop = slot->batch_left;
 	vgetrandom_batch_bytes(&byte, sizeof(byte));
-	check(slot->batch_left == slot_buffer_size() - sizeof(byte), "%u bytes left",
+	check(slot->batch_left == vgr_slot_buffer_size() - sizeof(byte), "%u bytes left",
 	      slot->batch_left);
 	/* So that the next refill shows. */
 	vgetrandom_batch_u64();
@@ -86,10 +86,10 @@ static void check_limit(void)
 /* Without a clock there is no age. */
 static void check_without_clock(void)
 {
-	thread.ready->filled_at = 0;
-	config.clock = clock_that_fails;
+	vgr_thread.ready->filled_at = 0;
+	vgr_config.clock = clock_that_fails;
 	check(!next_is_new(), "the clock fails");
-	config.clock = NULL;
+	vgr_config.clock = NULL;
 	check(!next_is_new(), "there is no clock");
 }
 
@@ -99,7 +99,7 @@ static void check_without_clock(void)
  */
 static void check_looks(void)
 {
-	const struct slot *slot = thread.ready;
+	const struct slot *slot = vgr_thread.ready;
 	uint32_t expected = sizeof(uint64_t);
 
 	seconds += PAUSE;
@@ -126,7 +126,7 @@ int main(void)
 {
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	config.clock = clock_of_test;
+	vgr_config.clock = clock_of_test;
 	check(vgetrandom_prewarm() == 0, "prewarm");
 	seconds += PAUSE;
 	check_filled_now("after a prewarm");

@@ -70,7 +70,7 @@ static void draw_in_thread(void)
 {
 	pthread_t thread;
 
-	check(!pthread_create(&thread, NULL, draw, NULL), "no thread");
+	check(!pthread_create(&vgr_thread, NULL, draw, NULL), "no thread");
 	check(!pthread_join(thread, NULL), "no thread");
 }
 

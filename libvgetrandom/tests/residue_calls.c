@@ -121,10 +121,10 @@ static void empty_batch(void)
 	uint64_t value;
 
 	(void)vgetrandom(&value, sizeof(value), 0);
-	thread.ready->batch_left = 0;
-	thread.ready->batch_stop = 0;
-	thread.ready->age_step = 0;
-	thread.ready->seen_at = 0;
+	vgr_thread.ready->batch_left = 0;
+	vgr_thread.ready->batch_stop = 0;
+	vgr_thread.ready->age_step = 0;
+	vgr_thread.ready->seen_at = 0;
 }
 
 /* The next call finds it filled, and its age known. */
@@ -224,17 +224,17 @@ static void check_call(const struct subject *subject, size_t len)
 
 static void test(const struct chacha20 *core)
 {
-	const struct config found = config;
+	const struct config found = vgr_config;
 
-	config.chacha20 = core;
-	config.vdso = give_secret;
-	config.clock = stopped_clock;
+	vgr_config.chacha20 = core;
+	vgr_config.vdso = give_secret;
+	vgr_config.clock = stopped_clock;
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
 		for (size_t j = 0; j < sizeof(all_lengths) / sizeof(*all_lengths); j++)
 			check_call(&subjects[i], all_lengths[j]);
 	}
 	vgetrandom_release();
-	config = found;
+	vgr_config = found;
 }
 
 /* Returns the first offset in area at which some of the secrets lie, or size. */
@@ -277,7 +277,7 @@ static void test_real_vdso(void)
 			const struct slot *slot;
 
 			observe_call(&seen, &subjects[i], all_lengths[j]);
-			slot = thread.ready;
+			slot = vgr_thread.ready;
 			check_secrets("the vDSO's state", &seen, slot->state, STATE_SECRETS);
 			check_secrets("the batch", &seen, slot->buffer->bytes, slot->batch_left);
 		}

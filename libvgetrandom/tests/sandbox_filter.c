@@ -144,8 +144,8 @@ int main(void)
 {
 	static const int errors[] = { EPERM, ENOSYS };
 
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		check_succeeds(refused_from_the_start, SYS_getrandom, errors[i]);

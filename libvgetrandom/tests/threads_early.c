@@ -26,7 +26,7 @@ static void *draw_early(void *unused)
 	if (vgetrandom_status() == VGETRANDOM_NO_VDSO)
 		return unused;
 	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
-	check(thread.ready == thread.owned, "no slot is kept");
+	check(vgr_thread.ready == vgr_thread.owned, "no slot is kept");
 	return unused;
 }
 

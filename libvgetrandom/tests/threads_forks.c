@@ -79,11 +79,11 @@ int main(void)
 	draw_all_paths(values);
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	own = thread.ready;
+	own = vgr_thread.ready;
 	do
 		child = next_generation(&slots);
 	while (!child && ++generation < GENERATIONS);
-	check(thread.ready == own && thread.owned == own, "another slot than the parent's");
+	check(vgr_thread.ready == own && vgr_thread.owned == own, "another slot than the parent's");
 	/* Only the thread that forked has one. */
 	pool_check_taken(1);
 	if (child)

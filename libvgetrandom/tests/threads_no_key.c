@@ -49,7 +49,7 @@ static void *borrow(void *argument)
 	for (int i = 0; i < DRAWS_EACH; i++)
 		draw_all_paths(drawn + i * PATHS);
 	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d", vgetrandom_status());
-	check(thread.ready == &no_slot && !thread.owned, "a slot is kept");
+	check(vgr_thread.ready == &vgr_no_slot && !vgr_thread.owned, "a slot is kept");
 	return NULL;
 }
 
@@ -62,7 +62,7 @@ static void *prewarm(void *argument)
 	for (int i = 0; i < DRAWS_EACH; i++)
 		draw_all_paths(drawn + i * PATHS);
 	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
-	check(thread.ready != &no_slot && thread.owned, "no slot is kept");
+	check(vgr_thread.ready != &vgr_no_slot && vgr_thread.owned, "no slot is kept");
 	if (keys > SOME_KEYS)
 		vgetrandom_release();
 	return NULL;

@@ -164,7 +164,7 @@ static bool look_up(const uint8_t *image, size_t size)
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const uint8_t *found = vdso_function(image, size, names[i], versions[i]);
+		const uint8_t *found = vgr_vdso_function(image, size, names[i], versions[i]);
 
 		check(!found || (found >= image && found < image + size), "%p is not in %p + %zu",
 		      (const void *)found, (const void *)image, size);
@@ -176,7 +176,7 @@ static bool look_up(const uint8_t *image, size_t size)
 /* The size from the first page must be sane. */
 static void check_size(const uint8_t *image)
 {
-	check(vdso_size(image) <= 1 << 20, "%zu bytes", vdso_size(image));
+	check(vgr_vdso_size(image) <= 1 << 20, "%zu bytes", vgr_vdso_size(image));
 }
 
 /* Tries every length, right before the page behind; the parser needs an aligned start. */
@@ -254,9 +254,9 @@ static void test_end_of_strings(uint8_t *image, size_t size)
 	const uint8_t *name = memmem(strings, len->d_un.d_val, VERSION, sizeof(VERSION));
 
 	len->d_un.d_val = (size_t)(name - strings) + sizeof(VERSION);
-	check(vdso_function(image, size, FUNCTION, VERSION), "other strings come later");
+	check(vgr_vdso_function(image, size, FUNCTION, VERSION), "other strings come later");
 	len->d_un.d_val--;
-	check(!vdso_function(image, size, FUNCTION, VERSION), "a name without its end");
+	check(!vgr_vdso_function(image, size, FUNCTION, VERSION), "a name without its end");
 }
 
 /* The search for a symbol that is not there reads the versions of all, and no more. */
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 "\n", seed);
 	fflush(stdout);
 	state = seed * 2 + 1;
-	size = vdso_size(image);
+	size = vgr_vdso_size(image);
 	check(size, "no size");
 	good = malloc(size);
 	check(good, "no memory");

@@ -151,7 +151,7 @@ static void check_distinct(void)
 
 	check(!pipe(ends), "pipe: %s", strerror(errno));
 	child = start_child(ends[1]);
-	check(!pthread_create(&thread, NULL, draw_all, &draws[1]), "pthread_create");
+	check(!pthread_create(&vgr_thread, NULL, draw_all, &draws[1]), "pthread_create");
 	draw_all(&draws[2]);
 	pthread_join(thread, NULL);
 	end_child(child, ends[0], &draws[0]);
