@@ -61,12 +61,12 @@ static inline void move(uint8_t *to, uint8_t *from, uint32_t size)
 static inline bool take(struct slot *slot, void *out, uint32_t size)
 {
 	struct slot_buffer *buffer = slot->buffer;
-	uint32_t left = slot->batch_left;
+	/* Negative, if there are too few: both are below 2^31. */
+	int32_t left = (int32_t)(slot->batch_left - size);
 
-	if (unlikely(left < slot->batch_stop + size))
+	if (unlikely(left < (int32_t)slot->batch_stop))
 		return false;
-	left -= size;
-	slot->batch_left = left;
+	slot->batch_left = (uint32_t)left;
 	move(out, buffer->bytes + left, size);
 	drop_fence();
 	return likely(READ_ONCE(buffer->batch_mark));
@@ -141,6 +141,12 @@ static int take_or_fill(struct slot *slot, void *out, uint32_t size)
 	return -ENOMEM;
 }
 
+/* For a slot that will be given back, and its buffer discarded. Returns 0, or a failure. */
+static int draw_once(struct slot *slot, void *out, uint32_t size)
+{
+	return draw(slot, out, size, 0) == (ssize_t)size ? 0 : -EIO;
+}
+
 /* On failure there is no way to tell the caller, and nothing random to return. */
 static void fill_or_end(void *out, size_t len, ssize_t (*source)(void *, size_t, unsigned int))
 {
@@ -156,7 +162,7 @@ static noinline void get_slow(struct slot *slot, void *out, uint32_t size)
 	if (!slot)
 		slot = vgr_thread_claim();
 	if (slot) {
-		err = take_or_fill(slot, out, size);
+		err = slot->borrowed ? draw_once(slot, out, size) : take_or_fill(slot, out, size);
 		vgr_thread_release(slot);
 	}
 	if (err)
@@ -180,14 +186,22 @@ api uint32_t vgetrandom_batch_u32(void)
 {
 	uint32_t value, late;
 
-	return get(&value, &late, sizeof(value)) ? value : late;
+	if (likely(get(&value, &late, sizeof(value))))
+		return value;
+	value = late;
+	WRITE_ONCE(late, 0);
+	return value;
 }
 
 api uint64_t vgetrandom_batch_u64(void)
 {
 	uint64_t value, late;
 
-	return get(&value, &late, sizeof(value)) ? value : late;
+	if (likely(get(&value, &late, sizeof(value))))
+		return value;
+	value = late;
+	WRITE_ONCE(late, 0);
+	return value;
 }
 
 api void vgetrandom_batch_bytes(void *buf, size_t len)

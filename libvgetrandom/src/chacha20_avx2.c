@@ -58,14 +58,4 @@ static always_inline vec zip_high_pairs(vec a, vec b)
 	return (vec)_mm256_unpackhi_epi64((__m256i)a, (__m256i)b);
 }
 
-static always_inline void wipe_registers(void)
-{
-	__asm__ volatile("vzeroall"
-			 :
-			 :
-			 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-			   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-	wipe_general_registers();
-}
-
 #include "chacha20_expand.h"

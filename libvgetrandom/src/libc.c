@@ -10,6 +10,9 @@
 #pragma weak pthread_key_create
 #pragma weak pthread_key_delete
 #pragma weak pthread_setspecific
+#pragma weak pthread_atfork
+/* What glibc has in its shared object instead. */
+#pragma weak __register_atfork
 #define HAVE(function) (function)
 #else
 #define HAVE(function) true
@@ -20,8 +23,11 @@ enum {
 	KEYS_WITHOUT_MALLOC = 32,
 };
 
+extern int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
+			     void *library);
+
 static pthread_key_t key;
-static bool have_key;
+static bool have_key, prepared;
 
 const void *vgr_libc_vdso_image(void)
 {
@@ -31,10 +37,28 @@ const void *vgr_libc_vdso_image(void)
 	return (const void *)getauxval(AT_SYSINFO_EHDR);
 }
 
-void vgr_libc_prepare(void (*at_thread_exit)(void *))
+/* Slots that are not given back in a child are a small loss, which nobody need be told of. */
+static void prepare_for_forks(void (*at_fork_in_child)(void))
+{
+	if (HAVE(pthread_atfork))
+		(void)pthread_atfork(NULL, NULL, at_fork_in_child);
+#ifdef VGR_ANY_LIBC
+	else if (HAVE(__register_atfork))
+		(void)__register_atfork(NULL, NULL, at_fork_in_child, NULL);
+#endif
+}
+
+void vgr_libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void))
 {
 	have_key = HAVE(pthread_key_create) && HAVE(pthread_key_delete) &&
 		   HAVE(pthread_setspecific) && pthread_key_create(&key, at_thread_exit) == 0;
+	prepare_for_forks(at_fork_in_child);
+	prepared = true;
+}
+
+bool vgr_libc_is_prepared(void)
+{
+	return prepared;
 }
 
 void vgr_libc_forget(void)

@@ -11,8 +11,14 @@
 /* The address of the kernel's image according to libc, NULL for none, or LIBC_CANNOT_TELL. */
 const void *vgr_libc_vdso_image(void);
 
-/* Call this once, before the other two, and not in a signal handler. */
-void vgr_libc_prepare(void (*at_thread_exit)(void *));
+/*
+ * Call this once, and not in a signal handler. Children call at_fork_in_child() if libc forked
+ * them: not those of a bare clone(2), or of _Fork().
+ */
+void vgr_libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void));
+
+/* Until then, libc tells nothing. */
+bool vgr_libc_is_prepared(void);
 
 /* Takes that back: libc calls at_thread_exit() no more. */
 void vgr_libc_forget(void);

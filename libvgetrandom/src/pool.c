@@ -3,9 +3,6 @@
  * Chunks of 63 slots, with a bit for each free slot. There are no locks, so a signal handler can
  * take a slot while the code that it interrupted takes one, and the child of a fork finds nothing
  * half done. Chunks are never unmapped: the kernel may drop their pages.
- *
- * After a fork, slots of threads that the child does not have stay taken there. They cost the child
- * address space, but no memory, because a fork wipes pages by not mapping them.
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -133,5 +130,25 @@ void vgr_pool_give(struct slot *slot)
 	if (slot->busy)
 		wipe(slot);
 	slot->busy = 0;
+	/* What was drawn for one thread is not for the next. */
+	slot->batch_left = 0;
 	atomic_fetch_or_explicit(&chunk->free, 1ULL << (slot - chunk->slots), memory_order_release);
+}
+
+static void give_others_of(struct chunk *chunk, uint32_t taker)
+{
+	uint64_t taken = ~atomic_load(&chunk->free) & ((1ULL << POOL_CHUNK_SLOTS) - 1);
+
+	for (; taken; taken &= taken - 1) {
+		struct slot *slot = &chunk->slots[__builtin_ctzll(taken)];
+
+		if (slot->taker != taker)
+			vgr_pool_give(slot);
+	}
+}
+
+void vgr_pool_give_others(uint32_t taker)
+{
+	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next)
+		give_others_of(chunk, taker);
 }

@@ -43,6 +43,8 @@ struct slot {
 	uint32_t batch_stop;
 	/* Bytes between the last two checks. */
 	uint32_t age_step;
+	/* The thread that took it last. */
+	uint32_t taker;
 	/* When the batch was filled, and when its age was last checked, in nanoseconds. */
 	uint64_t filled_at, seen_at;
 	/* The next slot of the thread that holds it, while one does. */
@@ -58,5 +60,8 @@ uint32_t vgr_slot_buffer_size(void);
 struct slot *vgr_pool_take(void);
 
 void vgr_pool_give(struct slot *slot);
+
+/* For the only thread of a forked child: gives back what others took from its parent's pool. */
+void vgr_pool_give_others(uint32_t taker);
 
 #endif

@@ -15,7 +15,8 @@ enum {
 	NO_MEMORY_CALLS = 256,
 };
 
-_Thread_local struct thread vgr_thread EARLY_TLS;
+struct slot vgr_no_slot = { .busy = 1 };
+_Thread_local struct thread vgr_thread EARLY_TLS = { .ready = &vgr_no_slot };
 
 /*
  * Takes all slots out of reach of signal handlers before it gives any back. A slot that a handler
@@ -26,7 +27,7 @@ static void give_all(void)
 	struct slot *slot = __atomic_exchange_n(&vgr_thread.owned, NULL, __ATOMIC_RELAXED);
 
 	signal_fence();
-	WRITE_ONCE(vgr_thread.ready, NULL);
+	WRITE_ONCE(vgr_thread.ready, &vgr_no_slot);
 	signal_fence();
 	while (slot) {
 		struct slot *next = slot->next;
@@ -45,12 +46,29 @@ static void at_thread_exit(void *unused)
 	give_all();
 }
 
+/* Two threads hardly ever have the same, and lose no more by that than slots after a fork. */
+static uint32_t own_name(void)
+{
+	return (uint32_t)((uintptr_t)&vgr_thread / sizeof(vgr_thread));
+}
+
+/*
+ * The child lacks the parent's other threads, and nothing else gives back what they had. If a
+ * signal handler forks while this thread takes a slot, all stay taken: that costs address space,
+ * but no memory, because a fork wipes pages by not mapping them.
+ */
+static void at_fork_in_child(void)
+{
+	if (!vgr_thread.taking)
+		vgr_pool_give_others(own_name());
+}
+
 /* Runs before constructors that draw: those without a number come last. */
 __attribute__((constructor(101))) static void prepare(void)
 {
-	vgr_libc_prepare(at_thread_exit);
+	vgr_libc_prepare(at_thread_exit, at_fork_in_child);
 	vgr_config_need();
-	/* Earlier constructors may have drawn, which would make the thread borrow for good. */
+	/* An earlier constructor may have called vgetrandom_prewarm(). */
 	vgr_thread.mode = THREAD_NEW;
 }
 
@@ -63,12 +81,16 @@ __attribute__((destructor(101))) static void forget(void)
 	vgr_libc_forget();
 }
 
-/* A signal handler in between does the same, and may even never return: that is harmless. */
+/*
+ * A signal handler in between does the same, and may even never return: that is harmless. Before
+ * libc is prepared, the thread stays new, so that it asks again.
+ */
 static void attach(enum libc_caller caller)
 {
-	bool told = vgr_libc_tells_thread_exit(&vgr_thread, caller);
-
-	vgr_thread.mode = told || caller == LIBC_CALLER_ORDINARY ? THREAD_ATTACHED : THREAD_BORROWS;
+	if (vgr_libc_tells_thread_exit(&vgr_thread, caller) || caller == LIBC_CALLER_ORDINARY)
+		vgr_thread.mode = THREAD_ATTACHED;
+	else if (vgr_libc_is_prepared())
+		vgr_thread.mode = THREAD_BORROWS;
 }
 
 void vgr_thread_attach(void)
@@ -109,6 +131,13 @@ bool vgr_thread_has_idle(void)
 	return find_idle();
 }
 
+bool vgr_thread_borrows(void)
+{
+	if (vgr_thread.mode == THREAD_NEW)
+		attach(LIBC_CALLER_ANY);
+	return vgr_thread.mode != THREAD_ATTACHED;
+}
+
 static struct slot *take(void)
 {
 	uint32_t no_memory = READ_ONCE(vgr_thread.no_memory);
@@ -119,9 +148,15 @@ static struct slot *take(void)
 		WRITE_ONCE(vgr_thread.no_memory, no_memory - 1);
 		return NULL;
 	}
+	WRITE_ONCE(vgr_thread.taking, vgr_thread.taking + 1);
+	signal_fence();
 	slot = vgr_pool_take();
-	if (!slot)
+	if (slot)
+		slot->taker = own_name();
+	else
 		vgr_thread.no_memory = NO_MEMORY_CALLS;
+	signal_fence();
+	WRITE_ONCE(vgr_thread.taking, vgr_thread.taking - 1);
 	return slot;
 }
 
@@ -159,9 +194,7 @@ struct slot *vgr_thread_claim(void)
 	vgr_config_need();
 	if (!vgr_config.vdso)
 		return NULL;
-	if (vgr_thread.mode == THREAD_NEW)
-		attach(LIBC_CALLER_ANY);
-	return vgr_thread.mode == THREAD_ATTACHED ? claim_owned() : claim_borrowed();
+	return vgr_thread_borrows() ? claim_borrowed() : claim_owned();
 }
 
 void vgr_thread_release(struct slot *slot)

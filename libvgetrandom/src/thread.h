@@ -23,13 +23,15 @@ enum thread_mode {
 };
 
 struct thread {
-	/* The slot that is most likely idle at the next call; NULL at first. */
+	/* The slot that is most likely idle at the next call; vgr_no_slot at first. Never NULL. */
 	struct slot *ready;
 	/* All slots that the thread keeps, newest first. */
 	struct slot *owned;
 	uint32_t mode;
 	/* Calls to serve without memory before the next attempt to map some. */
 	uint32_t no_memory;
+	/* Calls that are taking a slot, which may not bear this thread's name yet. */
+	uint32_t taking;
 };
 
 #ifdef __GLIBC__
@@ -42,12 +44,15 @@ struct thread {
 
 extern _Thread_local struct thread vgr_thread EARLY_TLS;
 
+/* Busy for good: without it, the shortest draws would have to look for NULL as well. */
+extern struct slot vgr_no_slot __attribute__((visibility("hidden")));
+
 /* Claims the thread's slot in the usual case, where it is idle. NULL: use vgr_thread_claim(). */
 static inline struct slot *thread_claim_ready(void)
 {
 	struct slot *slot = vgr_thread.ready;
 
-	if (unlikely(!slot) || unlikely(READ_ONCE(slot->busy)))
+	if (unlikely(READ_ONCE(slot->busy)))
 		return NULL;
 	WRITE_ONCE(slot->busy, 1);
 	signal_fence();
@@ -69,6 +74,9 @@ void vgr_thread_release(struct slot *slot);
 
 /* Whether the next call will find a slot that the thread already has. */
 bool vgr_thread_has_idle(void);
+
+/* Whether the next call will borrow a slot. */
+bool vgr_thread_borrows(void);
 
 /*
  * Makes the calling thread keep its slots even if libc will not tell when it ends. Not for signal

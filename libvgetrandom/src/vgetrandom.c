@@ -85,7 +85,7 @@ api enum vgetrandom_status vgetrandom_status(void)
 	/* A handler that interrupted a call may have lacked memory. */
 	if (vgr_thread.no_memory && !vgr_thread_has_idle())
 		return VGETRANDOM_NO_MEMORY;
-	return vgr_thread.mode == THREAD_BORROWS ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
+	return vgr_thread_borrows() ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
 }
 
 api const char *vgetrandom_status_text(enum vgetrandom_status status)

@@ -443,7 +443,10 @@ static void record(struct trace *trace)
 /* Returns false for what chance or the kernel may cause from time to time, but not always. */
 static bool step_once(const struct trace *trace, size_t index)
 {
-	unsigned int slots = event_played->slots + (played->warm ? PREWARMED_SLOTS : played->depth);
+	/* Nothing gives back what a thread keeps after its end. */
+	unsigned int slots = played->ends ? 0
+					  : event_played->slots + (played->warm ? PREWARMED_SLOTS
+										: played->depth);
 	pid_t pid;
 	bool there;
 	unsigned int calls;

@@ -63,7 +63,8 @@ static void draw_next(struct job *job)
 static void check_keeps_nothing(void)
 {
 	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d", vgetrandom_status());
-	check(!vgr_thread.ready && !vgr_thread.owned, "a thread that ends keeps a slot");
+	check(vgr_thread.ready == &vgr_no_slot && !vgr_thread.owned,
+	      "a thread that ends keeps a slot");
 }
 
 /* libc calls destructors key by key, and repeats this if values were set meanwhile. */

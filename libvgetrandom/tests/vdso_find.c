@@ -142,8 +142,31 @@ static void check_not_callable(const void *image, size_t size)
 	symbol->st_shndx = SHN_UNDEF;
 	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "an undefined symbol");
 	*symbol = good;
+	symbol->st_value = size - good.st_size;
+	check(vgr_vdso_function(copy, size, FUNCTION, VERSION) == copy + symbol->st_value,
+	      "code that ends with the image");
 	symbol->st_value = size - good.st_size + 1;
 	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "code that ends outside");
+	free(copy);
+}
+
+static void check_other_headers(const void *image, size_t size)
+{
+	uint8_t *copy = copy_image(image, size);
+	Elf64_Ehdr *header = (void *)copy;
+
+	check(vgr_vdso_size(copy) == size, "a copy has another size");
+	for (int i = 0; i <= EI_DATA; i++) {
+		copy[i] ^= 1;
+		check(!vgr_vdso_size(copy), "a size, and byte %d of the header is wrong", i);
+		check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "byte %d is wrong", i);
+		copy[i] ^= 1;
+	}
+	header->e_phentsize++;
+	check(!vgr_vdso_size(copy), "segments of another size");
+	header->e_phentsize--;
+	header->e_phnum = 0;
+	check(!vgr_vdso_size(copy), "no segments");
 	free(copy);
 }
 
@@ -171,5 +194,6 @@ int main(void)
 	check(!vgr_vdso_function(image, size, VERSION, VERSION), "the version itself");
 	check_other_versions(image, size);
 	check_not_callable(image, size);
+	check_other_headers(image, size);
 	return 0;
 }
