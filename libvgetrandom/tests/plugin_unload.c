@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Description: threads draw by a plug-in that the static library is linked into, and end after the
- * program closed it; again and again.
+ * program closed it, which then forks; again and again.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -38,6 +40,18 @@ static void check_unloaded(const char *path)
 #endif
 }
 
+/* libc calls nothing of the plug-in there either. */
+static void check_fork(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0)
+		_exit(0);
+	check(child > 0 && waitpid(child, &status, 0) == child && status == 0,
+	      "a fork ends with %#x", (unsigned int)status);
+}
+
 static void use_and_close(const char *path)
 {
 	uint64_t values[THREADS] = { 0 };
@@ -53,6 +67,7 @@ static void use_and_close(const char *path)
 	pthread_barrier_wait(&drawn);
 	dlclose(plugin);
 	check_unloaded(path);
+	check_fork();
 	pthread_barrier_wait(&closed);
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], NULL);
