@@ -12,7 +12,8 @@ RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.
 PYTEST = env --default-signal=INT $(RUN) pytest
 SCRIPTS = temper scripts/setup scripts/check-setup scripts/picture .ci/run \
-	libvgetrandom/tests/statistics_battery.sh
+	libvgetrandom/tests/statistics_battery.sh libvgetrandom/tests/rust.sh \
+	libvgetrandom/debian/tests/link libvgetrandom/debian/tests/preload
 C_FILES = $(shell find target plugin features libvgetrandom -name '*.[ch]' -not -path '*/build/*')
 
 help: ## Say what can be made (default)
@@ -56,7 +57,7 @@ lint: setup ## Check the style of Python, shell and C, and who imports what
 	$(RUN) clang-format --dry-run --Werror $(C_FILES)
 
 types: setup ## Check the types of the lab, its features and its tests
-	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples
+	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples libvgetrandom/tests
 	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/events features/*/plots.py)
 	$(RUN) mypy features/kstack/analysis
 

@@ -6,6 +6,7 @@ python3 python.py [PATH OF libvgetrandom.so.0]
 """
 
 import ctypes
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -39,10 +40,14 @@ class VGetrandom:
         buf = ctypes.create_string_buffer(size)
         done = 0
         while done < size:
-            # A signal can end a long call early.
+            # A signal can end a long call early, or before its first byte.
             got = self._fill(ctypes.byref(buf, done), size - done, 0)
-            if got < 0:
-                raise OSError(-got, os.strerror(-got))
+            if got == -errno.EINTR:
+                continue
+            # No bytes and no error: a filter pretends that system calls succeed.
+            if got <= 0:
+                number = -got or errno.EIO
+                raise OSError(number, os.strerror(number))
             done += got
         return buf.raw
 

@@ -12,6 +12,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Of this header. Before 1.0, a new minor version may change the interface. */
+#define VGETRANDOM_VERSION_MAJOR 0
+#define VGETRANDOM_VERSION_MINOR 1
+#define VGETRANDOM_VERSION_PATCH 0
+/* For comparisons: VGETRANDOM_VERSION >= 0x000200 is 0.2.0 and later. */
+#define VGETRANDOM_VERSION                                                                         \
+	(VGETRANDOM_VERSION_MAJOR << 16 | VGETRANDOM_VERSION_MINOR << 8 | VGETRANDOM_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define VGETRANDOM_MUST_USE __attribute__((warn_unused_result))
+#else
+#define VGETRANDOM_MUST_USE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,6 +40,7 @@ extern "C" {
  * Returns the number of bytes written to buf, or a negative error number: those of getrandom(2)
  * except EFAULT, which is a SIGSEGV here.
  */
+VGETRANDOM_MUST_USE
 ssize_t vgetrandom(void *buf, size_t len, unsigned int flags);
 
 /*
@@ -57,7 +72,7 @@ enum vgetrandom_status {
 	 * The vDSO function, with a state borrowed for each call, which is somewhat slower: this
 	 * thread is about to end, or libc would not tell when it ends.
 	 */
-	VGETRANDOM_BORROWED = 3,
+	VGETRANDOM_BORROWED = 3
 };
 
 /* How the next call of this thread will be served. */

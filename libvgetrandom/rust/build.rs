@@ -48,10 +48,14 @@ fn main() {
 
 fn vector_units() -> VectorUnits {
     let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
-    match (target("OS").as_str(), target("ARCH").as_str()) {
-        ("linux", "x86_64") => X86_64,
-        ("linux", "aarch64") => AARCH64,
-        (os, arch) => panic!("vgetrandom is for Linux on x86-64 and arm64, not {os} on {arch}"),
+    let kind = ["OS", "ARCH", "POINTER_WIDTH", "ENDIAN"].map(target);
+    match kind.each_ref().map(String::as_str) {
+        ["linux", "x86_64", "64", "little"] => X86_64,
+        ["linux", "aarch64", "64", "little"] => AARCH64,
+        _ => panic!(
+            "vgetrandom is for Linux on x86-64 and arm64, both 64-bit and little-endian, not {}",
+            kind.join(" "),
+        ),
     }
 }
 
@@ -64,7 +68,6 @@ fn compiler() -> cc::Build {
         .flag("-ffreestanding")
         .flag("-fno-stack-protector")
         .flag("-fvisibility=hidden")
-        .flag("-ftls-model=initial-exec")
         .flag("-fno-semantic-interposition")
         // Exists on arm64 only.
         .flag_if_supported("-mno-outline-atomics")

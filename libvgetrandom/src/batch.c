@@ -61,12 +61,12 @@ static inline void move(uint8_t *to, uint8_t *from, uint32_t size)
 static inline bool take(struct slot *slot, void *out, uint32_t size)
 {
 	struct slot_buffer *buffer = slot->buffer;
-	uint32_t left = slot->batch_left;
+	/* Negative, if there are too few: both are below 2^31. */
+	int32_t left = (int32_t)(slot->batch_left - size);
 
-	if (unlikely(left < slot->batch_stop + size))
+	if (unlikely(left < (int32_t)slot->batch_stop))
 		return false;
-	left -= size;
-	slot->batch_left = left;
+	slot->batch_left = (uint32_t)left;
 	move(out, buffer->bytes + left, size);
 	drop_fence();
 	return likely(READ_ONCE(buffer->batch_mark));
@@ -77,14 +77,14 @@ static uint64_t now(void)
 {
 	struct timespec time;
 
-	if (!config.clock || config.clock(CLOCK_MONOTONIC_COARSE, &time))
+	if (!vgr_config.clock || vgr_config.clock(CLOCK_MONOTONIC_COARSE, &time))
 		return 0;
 	return (uint64_t)time.tv_sec * NSEC_PER_SEC + (uint64_t)time.tv_nsec;
 }
 
-int batch_fill(struct slot *slot)
+int vgr_batch_fill(struct slot *slot)
 {
-	uint32_t size = slot_buffer_size();
+	uint32_t size = vgr_slot_buffer_size();
 	ssize_t got = 0;
 
 	slot->batch_left = 0;
@@ -92,7 +92,7 @@ int batch_fill(struct slot *slot)
 	WRITE_ONCE(slot->buffer->batch_mark, 1);
 	signal_fence();
 	for (uint32_t done = 0; done < size; done += (uint32_t)got) {
-		got = draw_bulk(slot, slot->buffer->bytes + done, size - done, 0);
+		got = vgr_draw_bulk(slot, slot->buffer->bytes + done, size - done, 0);
 		/* A signal interrupted the system call. */
 		if (got == -EINTR)
 			got = 0;
@@ -129,7 +129,7 @@ static int take_or_fill(struct slot *slot, void *out, uint32_t size)
 		slot->batch_left = 0;
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		if (slot->batch_left < size || !READ_ONCE(slot->buffer->batch_mark)) {
-			int err = batch_fill(slot);
+			int err = vgr_batch_fill(slot);
 
 			if (err)
 				return err;
@@ -139,6 +139,12 @@ static int take_or_fill(struct slot *slot, void *out, uint32_t size)
 			return 0;
 	}
 	return -ENOMEM;
+}
+
+/* For a slot that will be given back, and its buffer discarded. Returns 0, or a failure. */
+static int draw_once(struct slot *slot, void *out, uint32_t size)
+{
+	return draw(slot, out, size, 0) == (ssize_t)size ? 0 : -EIO;
 }
 
 /* On failure there is no way to tell the caller, and nothing random to return. */
@@ -154,10 +160,10 @@ static noinline void get_slow(struct slot *slot, void *out, uint32_t size)
 	int err = -ENOMEM;
 
 	if (!slot)
-		slot = thread_claim();
+		slot = vgr_thread_claim();
 	if (slot) {
-		err = take_or_fill(slot, out, size);
-		thread_release(slot);
+		err = slot->borrowed ? draw_once(slot, out, size) : take_or_fill(slot, out, size);
+		vgr_thread_release(slot);
 	}
 	if (err)
 		fill_or_end(out, size, sys_getrandom);
@@ -180,14 +186,22 @@ api uint32_t vgetrandom_batch_u32(void)
 {
 	uint32_t value, late;
 
-	return get(&value, &late, sizeof(value)) ? value : late;
+	if (likely(get(&value, &late, sizeof(value))))
+		return value;
+	value = late;
+	WRITE_ONCE(late, 0);
+	return value;
 }
 
 api uint64_t vgetrandom_batch_u64(void)
 {
 	uint64_t value, late;
 
-	return get(&value, &late, sizeof(value)) ? value : late;
+	if (likely(get(&value, &late, sizeof(value))))
+		return value;
+	value = late;
+	WRITE_ONCE(late, 0);
+	return value;
 }
 
 api void vgetrandom_batch_bytes(void *buf, size_t len)

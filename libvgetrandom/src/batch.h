@@ -5,6 +5,6 @@
 #include "pool.h"
 
 /* Refills a claimed slot's buffer. Returns 0, or a negative error number of getrandom(2). */
-int batch_fill(struct slot *slot);
+int vgr_batch_fill(struct slot *slot);
 
 #endif

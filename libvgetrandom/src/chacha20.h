@@ -24,12 +24,12 @@ struct chacha20 {
 };
 
 /* The cores that this build has, widest first; an entry without a name ends the list. */
-extern const struct chacha20 chacha20_all[];
+extern const struct chacha20 vgr_chacha20_all[];
 
 /* Whether this CPU and its operating system can run it. */
-_Bool chacha20_usable(const struct chacha20 *chacha20);
+_Bool vgr_chacha20_usable(const struct chacha20 *chacha20);
 
 /* The widest usable core. */
-const struct chacha20 *chacha20_widest(void);
+const struct chacha20 *vgr_chacha20_widest(void);
 
 #endif

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #define LANES           2
-#define chacha20_expand chacha20_avx2
+#define chacha20_expand vgr_chacha20_avx2
 #include "chacha20_x86.h"
 
 #define ROTATE_LANES(x, n) ((vec)_mm256_shuffle_epi32((__m256i)(x), (0xe4e4 >> 2 * (n)) & 0xff))
@@ -56,16 +56,6 @@ static always_inline vec zip_low_pairs(vec a, vec b)
 static always_inline vec zip_high_pairs(vec a, vec b)
 {
 	return (vec)_mm256_unpackhi_epi64((__m256i)a, (__m256i)b);
-}
-
-static always_inline void wipe_registers(void)
-{
-	__asm__ volatile("vzeroall"
-			 :
-			 :
-			 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-			   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-	wipe_general_registers();
 }
 
 #include "chacha20_expand.h"

@@ -2,7 +2,7 @@
 #include <arm_neon.h>
 
 #define LANES           1
-#define chacha20_expand chacha20_neon
+#define chacha20_expand vgr_chacha20_neon
 #include "chacha20_vec.h"
 
 #define ROTATE_LANES(x, n) vextq_u32(x, x, n)

@@ -15,8 +15,6 @@
 #include "chacha20_cores.h"
 #include "compiler.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are stored as they are");
-
 #define always_inline inline __attribute__((always_inline))
 
 enum {

@@ -2,6 +2,11 @@
 #ifndef VGR_COMPILER_H
 #define VGR_COMPILER_H
 
+#if !defined(__linux__) || !defined(__LP64__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||      \
+	!(defined(__x86_64__) || defined(__aarch64__))
+#error "libvgetrandom is for Linux on x86-64 and arm64, both 64-bit and little-endian"
+#endif
+
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define api         __attribute__((visibility("default")))

@@ -17,22 +17,23 @@
 #define VDSO_CLOCK_GETTIME "__kernel_clock_gettime"
 #endif
 
-struct config config;
+struct config vgr_config;
 
 static void find_vdso(struct config *found)
 {
-	const void *image = vdso_image();
-	size_t size = image ? vdso_size(image) : 0;
+	const void *image = vgr_vdso_image();
+	size_t size = image ? vgr_vdso_size(image) : 0;
 	vdso_getrandom_fn *getrandom;
 
 	if (!size)
 		return;
-	getrandom = (vdso_getrandom_fn *)vdso_function(image, size, VDSO_GETRANDOM, VDSO_VERSION);
+	getrandom =
+		(vdso_getrandom_fn *)vgr_vdso_function(image, size, VDSO_GETRANDOM, VDSO_VERSION);
 	if (!getrandom || getrandom(NULL, 0, 0, &found->params, ~0UL) != 0 ||
-	    !pool_can_hold(found->params.size_of_opaque_state))
+	    !vgr_pool_can_hold(found->params.size_of_opaque_state))
 		return;
-	found->clock = (vdso_clock_gettime_fn *)vdso_function(image, size, VDSO_CLOCK_GETTIME,
-							      VDSO_VERSION);
+	found->clock = (vdso_clock_gettime_fn *)vgr_vdso_function(image, size, VDSO_CLOCK_GETTIME,
+								  VDSO_VERSION);
 	found->vdso = getrandom;
 }
 
@@ -42,14 +43,14 @@ static void find_vdso(struct config *found)
  */
 static noinline void find(atomic_bool *known)
 {
-	struct config found = { .chacha20 = chacha20_widest() };
+	struct config found = { .chacha20 = vgr_chacha20_widest() };
 
 	find_vdso(&found);
-	config = found;
+	vgr_config = found;
 	atomic_store_explicit(known, true, memory_order_release);
 }
 
-void config_need(void)
+void vgr_config_need(void)
 {
 	static atomic_bool known;
 

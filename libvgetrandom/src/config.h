@@ -31,9 +31,9 @@ struct config {
 	const struct chacha20 *chacha20;
 };
 
-extern struct config config __attribute__((visibility("hidden")));
+extern struct config vgr_config __attribute__((visibility("hidden")));
 
-/* Fills config on the first call. */
-void config_need(void);
+/* Fills vgr_config on the first call. */
+void vgr_config_need(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Bulk: the vDSO function makes one block at a time. With a key drawn from it, the vector units
- * make many. The key is drawn into the caller's buffer, where the output overwrites it first. So it
- * is nowhere else, and whoever can read that buffer learns nothing that they would not get anyway.
+ * make many. The key is drawn to the stack: the kernel may take away the caller's pages, as it may
+ * the slot's, and a key that turned into zeros would give everybody the same bytes.
  */
 #include "draw.h"
 #include "sys.h"
@@ -16,28 +16,37 @@ enum {
 
 static ssize_t draw_key(struct slot *slot, void *key, unsigned int flags)
 {
-	return config.vdso(key, CHACHA20_KEY_SIZE, flags, slot->state,
-			   config.params.size_of_opaque_state);
+	return vgr_config.vdso(key, CHACHA20_KEY_SIZE, flags, slot->state,
+			       vgr_config.params.size_of_opaque_state);
+}
+
+/* volatile, or the compiler drops what nobody reads. */
+static void wipe_key(volatile uint64_t *words)
+{
+	for (size_t i = 0; i < CHACHA20_KEY_SIZE / sizeof(*words); i++)
+		words[i] = 0;
 }
 
 /* Uses a key for each chunk. Returns as getrandom(2), or a negative error number. */
 static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned int flags)
 {
 	static const uint32_t start[4];
+	uint64_t key[CHACHA20_KEY_SIZE / sizeof(uint64_t)];
 	size_t done = 0;
+	ssize_t got = 0;
 
-	/* A rest that is too short to hold a key belongs to the last chunk. */
 	while (done < len) {
-		size_t left = len - done;
-		size_t chunk = left < CHUNK + CHACHA20_KEY_SIZE ? left : CHUNK;
-		ssize_t got = draw_key(slot, out + done, flags);
+		size_t left = len - done, chunk = left < CHUNK ? left : CHUNK;
 
+		got = draw_key(slot, key, flags);
 		if (got != CHACHA20_KEY_SIZE)
-			return done ? (ssize_t)done : got;
-		config.chacha20->expand(out + done, chunk, out + done, start);
+			break;
+		vgr_config.chacha20->expand(out + done, chunk, (const uint8_t *)key, start);
 		done += chunk;
 	}
-	return (ssize_t)done;
+	wipe_key(key);
+	/* Of a key that came short, out has nothing. */
+	return done ? (ssize_t)done : got < 0 ? got : 0;
 }
 
 /*
@@ -45,7 +54,7 @@ static ssize_t expand_keys(struct slot *slot, uint8_t *out, size_t len, unsigned
  * there was one, just as the vDSO's own mark does until its last check: if so, make everything
  * again.
  */
-ssize_t draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
+ssize_t vgr_draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags)
 {
 	if (len > DRAW_MAX)
 		len = DRAW_MAX;

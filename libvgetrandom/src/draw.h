@@ -23,14 +23,15 @@ enum {
 /*
  * Expands as many fresh keys as len requires. Returns as getrandom(2), or a negative error number.
  */
-ssize_t draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags);
+ssize_t vgr_draw_bulk(struct slot *slot, void *buf, size_t len, unsigned int flags);
 
 /* The same, but directly from the vDSO unless expanding a key is faster. */
 static inline ssize_t draw(struct slot *slot, void *buf, size_t len, unsigned int flags)
 {
 	if (unlikely(len >= DRAW_BULK_FROM))
-		return draw_bulk(slot, buf, len, flags);
-	return config.vdso(buf, len, flags, slot->state, config.params.size_of_opaque_state);
+		return vgr_draw_bulk(slot, buf, len, flags);
+	return vgr_config.vdso(buf, len, flags, slot->state,
+			       vgr_config.params.size_of_opaque_state);
 }
 
 #endif

@@ -9,10 +9,19 @@
 #define LIBC_CANNOT_TELL ((const void *)UINTPTR_MAX)
 
 /* The address of the kernel's image according to libc, NULL for none, or LIBC_CANNOT_TELL. */
-const void *libc_vdso_image(void);
+const void *vgr_libc_vdso_image(void);
 
-/* Call this once, before the other two, and not in a signal handler. */
-void libc_prepare(void (*at_thread_exit)(void *));
+/*
+ * Call this once, and not in a signal handler. Children call at_fork_in_child() if libc forked
+ * them: not those of a bare clone(2), or of _Fork().
+ */
+void vgr_libc_prepare(void (*at_thread_exit)(void *), void (*at_fork_in_child)(void));
+
+/* Until then, libc tells nothing. */
+bool vgr_libc_is_prepared(void);
+
+/* Takes that back: libc calls at_thread_exit() no more. */
+void vgr_libc_forget(void);
 
 enum libc_caller {
 	/* Possibly a signal handler that interrupted malloc(). */
@@ -21,6 +30,6 @@ enum libc_caller {
 };
 
 /* Whether libc will call at_thread_exit(argument), not NULL, when the calling thread ends. */
-bool libc_tells_thread_exit(void *argument, enum libc_caller caller);
+bool vgr_libc_tells_thread_exit(void *argument, enum libc_caller caller);
 
 #endif

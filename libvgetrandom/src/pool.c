@@ -3,9 +3,6 @@
  * Chunks of 63 slots, with a bit for each free slot. There are no locks, so a signal handler can
  * take a slot while the code that it interrupted takes one, and the child of a fork finds nothing
  * half done. Chunks are never unmapped: the kernel may drop their pages.
- *
- * After a fork, slots of threads that the child does not have stay taken there. They cost the child
- * address space, but no memory, because a fork wipes pages by not mapping them.
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -32,16 +29,16 @@ static _Atomic(struct chunk *) chunks;
 
 static size_t state_space(void)
 {
-	return (config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
+	return (vgr_config.params.size_of_opaque_state + SLOT_STATE_ALIGN - 1) &
 	       ~(size_t)(SLOT_STATE_ALIGN - 1);
 }
 
-bool pool_can_hold(size_t state_size)
+bool vgr_pool_can_hold(size_t state_size)
 {
 	return state_size <= SLOT_STATE_MAX;
 }
 
-uint32_t slot_buffer_size(void)
+uint32_t vgr_slot_buffer_size(void)
 {
 	size_t room = SLOT_PAGE_SIZE - state_space() - sizeof(struct slot_buffer);
 
@@ -51,8 +48,8 @@ uint32_t slot_buffer_size(void)
 static struct chunk *map_chunk(void)
 {
 	size_t pages_size = (size_t)POOL_CHUNK_SLOTS * SLOT_PAGE_SIZE;
-	uint8_t *pages =
-		sys_mmap(pages_size, (int)config.params.mmap_prot, (int)config.params.mmap_flags);
+	uint8_t *pages = sys_mmap(pages_size, (int)vgr_config.params.mmap_prot,
+				  (int)vgr_config.params.mmap_flags);
 	struct chunk *chunk;
 
 	if (!pages)
@@ -97,7 +94,7 @@ static struct slot *take_from_new(void)
 	return &chunk->slots[0];
 }
 
-struct slot *pool_take(void)
+struct slot *vgr_pool_take(void)
 {
 	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
 		struct slot *slot = take_from(chunk);
@@ -126,12 +123,32 @@ static struct chunk *chunk_of(const struct slot *slot)
 	return chunk;
 }
 
-void pool_give(struct slot *slot)
+void vgr_pool_give(struct slot *slot)
 {
 	struct chunk *chunk = chunk_of(slot);
 
 	if (slot->busy)
 		wipe(slot);
 	slot->busy = 0;
+	/* What was drawn for one thread is not for the next. */
+	slot->batch_left = 0;
 	atomic_fetch_or_explicit(&chunk->free, 1ULL << (slot - chunk->slots), memory_order_release);
+}
+
+static void give_others_of(struct chunk *chunk, uint32_t taker)
+{
+	uint64_t taken = ~atomic_load(&chunk->free) & ((1ULL << POOL_CHUNK_SLOTS) - 1);
+
+	for (; taken; taken &= taken - 1) {
+		struct slot *slot = &chunk->slots[__builtin_ctzll(taken)];
+
+		if (slot->taker != taker)
+			vgr_pool_give(slot);
+	}
+}
+
+void vgr_pool_give_others(uint32_t taker)
+{
+	for (struct chunk *chunk = atomic_load(&chunks); chunk; chunk = chunk->next)
+		give_others_of(chunk, taker);
 }

@@ -43,20 +43,25 @@ struct slot {
 	uint32_t batch_stop;
 	/* Bytes between the last two checks. */
 	uint32_t age_step;
+	/* The thread that took it last. */
+	uint32_t taker;
 	/* When the batch was filled, and when its age was last checked, in nanoseconds. */
 	uint64_t filled_at, seen_at;
 	/* The next slot of the thread that holds it, while one does. */
 	struct slot *next;
 } __attribute__((aligned(64)));
 
-bool pool_can_hold(size_t state_size);
+bool vgr_pool_can_hold(size_t state_size);
 
 /* How many bytes a slot's buffer holds. */
-uint32_t slot_buffer_size(void);
+uint32_t vgr_slot_buffer_size(void);
 
 /* Returns NULL if there is no memory. Requires the vDSO function. */
-struct slot *pool_take(void);
+struct slot *vgr_pool_take(void);
 
-void pool_give(struct slot *slot);
+void vgr_pool_give(struct slot *slot);
+
+/* For the only thread of a forked child: gives back what others took from its parent's pool. */
+void vgr_pool_give_others(uint32_t taker);
 
 #endif

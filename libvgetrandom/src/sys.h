@@ -3,11 +3,13 @@
 #ifndef VGR_SYS_H
 #define VGR_SYS_H
 
-#include <asm/unistd.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+
+#include "compiler.h"
 
 static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -36,8 +38,6 @@ static inline long sys_call6(long number, long a, long b, long c, long d, long e
 			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
 			 : "memory");
 	return x0;
-#else
-#error "libvgetrandom knows x86-64 and arm64"
 #endif
 }
 

@@ -15,7 +15,8 @@ enum {
 	NO_MEMORY_CALLS = 256,
 };
 
-_Thread_local struct thread thread;
+struct slot vgr_no_slot = { .busy = 1 };
+_Thread_local struct thread vgr_thread EARLY_TLS = { .ready = &vgr_no_slot };
 
 /*
  * Takes all slots out of reach of signal handlers before it gives any back. A slot that a handler
@@ -23,15 +24,15 @@ _Thread_local struct thread thread;
  */
 static void give_all(void)
 {
-	struct slot *slot = __atomic_exchange_n(&thread.owned, NULL, __ATOMIC_RELAXED);
+	struct slot *slot = __atomic_exchange_n(&vgr_thread.owned, NULL, __ATOMIC_RELAXED);
 
 	signal_fence();
-	WRITE_ONCE(thread.ready, NULL);
+	WRITE_ONCE(vgr_thread.ready, &vgr_no_slot);
 	signal_fence();
 	while (slot) {
 		struct slot *next = slot->next;
 
-		pool_give(slot);
+		vgr_pool_give(slot);
 		slot = next;
 	}
 }
@@ -40,37 +41,67 @@ static void give_all(void)
 static void at_thread_exit(void *unused)
 {
 	(void)unused;
-	thread.mode = THREAD_BORROWS;
+	vgr_thread.mode = THREAD_BORROWS;
 	signal_fence();
 	give_all();
+}
+
+/* Two threads hardly ever have the same, and lose no more by that than slots after a fork. */
+static uint32_t own_name(void)
+{
+	return (uint32_t)((uintptr_t)&vgr_thread / sizeof(vgr_thread));
+}
+
+/*
+ * The child lacks the parent's other threads, and nothing else gives back what they had. If a
+ * signal handler forks while this thread takes a slot, all stay taken: that costs address space,
+ * but no memory, because a fork wipes pages by not mapping them.
+ */
+static void at_fork_in_child(void)
+{
+	if (!vgr_thread.taking)
+		vgr_pool_give_others(own_name());
 }
 
 /* Runs before constructors that draw: those without a number come last. */
 __attribute__((constructor(101))) static void prepare(void)
 {
-	libc_prepare(at_thread_exit);
-	config_need();
-	/* Earlier constructors may have drawn, which would make the thread borrow for good. */
-	thread.mode = THREAD_NEW;
+	vgr_libc_prepare(at_thread_exit, at_fork_in_child);
+	vgr_config_need();
+	/* An earlier constructor may have called vgetrandom_prewarm(). */
+	vgr_thread.mode = THREAD_NEW;
 }
 
-/* A signal handler in between does the same, and may even never return: that is harmless. */
+/*
+ * Threads may end after the program closed the plug-in that the library is linked into. The slots
+ * that they hold then stay mapped. Runs after destructors that draw.
+ */
+__attribute__((destructor(101))) static void forget(void)
+{
+	vgr_libc_forget();
+}
+
+/*
+ * A signal handler in between does the same, and may even never return: that is harmless. Before
+ * libc is prepared, the thread stays new, so that it asks again.
+ */
 static void attach(enum libc_caller caller)
 {
-	bool told = libc_tells_thread_exit(&thread, caller);
-
-	thread.mode = told || caller == LIBC_CALLER_ORDINARY ? THREAD_ATTACHED : THREAD_BORROWS;
+	if (vgr_libc_tells_thread_exit(&vgr_thread, caller) || caller == LIBC_CALLER_ORDINARY)
+		vgr_thread.mode = THREAD_ATTACHED;
+	else if (vgr_libc_is_prepared())
+		vgr_thread.mode = THREAD_BORROWS;
 }
 
-void thread_attach(void)
+void vgr_thread_attach(void)
 {
-	if (thread.mode != THREAD_ATTACHED)
+	if (vgr_thread.mode != THREAD_ATTACHED)
 		attach(LIBC_CALLER_ORDINARY);
 }
 
-void thread_detach(void)
+void vgr_thread_detach(void)
 {
-	thread.mode = THREAD_NEW;
+	vgr_thread.mode = THREAD_NEW;
 	signal_fence();
 	give_all();
 }
@@ -78,15 +109,15 @@ void thread_detach(void)
 /* Atomic with respect to a signal handler that also pushes. */
 static void push_owned(struct slot *slot)
 {
-	slot->next = READ_ONCE(thread.owned);
-	while (!__atomic_compare_exchange_n(&thread.owned, &slot->next, slot, false,
+	slot->next = READ_ONCE(vgr_thread.owned);
+	while (!__atomic_compare_exchange_n(&vgr_thread.owned, &slot->next, slot, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
 static struct slot *find_idle(void)
 {
-	struct slot *slot = READ_ONCE(thread.owned);
+	struct slot *slot = READ_ONCE(vgr_thread.owned);
 
 	for (int i = 0; slot && i < LOOK_AT; i++, slot = slot->next) {
 		if (!READ_ONCE(slot->busy))
@@ -95,24 +126,37 @@ static struct slot *find_idle(void)
 	return NULL;
 }
 
-bool thread_has_idle(void)
+bool vgr_thread_has_idle(void)
 {
 	return find_idle();
 }
 
+bool vgr_thread_borrows(void)
+{
+	if (vgr_thread.mode == THREAD_NEW)
+		attach(LIBC_CALLER_ANY);
+	return vgr_thread.mode != THREAD_ATTACHED;
+}
+
 static struct slot *take(void)
 {
-	uint32_t no_memory = READ_ONCE(thread.no_memory);
+	uint32_t no_memory = READ_ONCE(vgr_thread.no_memory);
 	struct slot *slot;
 
 	/* Read once: a signal handler that also counts must not make it wrap below zero. */
 	if (no_memory) {
-		WRITE_ONCE(thread.no_memory, no_memory - 1);
+		WRITE_ONCE(vgr_thread.no_memory, no_memory - 1);
 		return NULL;
 	}
-	slot = pool_take();
-	if (!slot)
-		thread.no_memory = NO_MEMORY_CALLS;
+	WRITE_ONCE(vgr_thread.taking, vgr_thread.taking + 1);
+	signal_fence();
+	slot = vgr_pool_take();
+	if (slot)
+		slot->taker = own_name();
+	else
+		vgr_thread.no_memory = NO_MEMORY_CALLS;
+	signal_fence();
+	WRITE_ONCE(vgr_thread.taking, vgr_thread.taking - 1);
 	return slot;
 }
 
@@ -129,7 +173,7 @@ static struct slot *claim_owned(void)
 	signal_fence();
 	if (!found)
 		push_owned(slot);
-	WRITE_ONCE(thread.ready, slot);
+	WRITE_ONCE(vgr_thread.ready, slot);
 	return slot;
 }
 
@@ -145,21 +189,19 @@ static struct slot *claim_borrowed(void)
 	return slot;
 }
 
-struct slot *thread_claim(void)
+struct slot *vgr_thread_claim(void)
 {
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		return NULL;
-	if (thread.mode == THREAD_NEW)
-		attach(LIBC_CALLER_ANY);
-	return thread.mode == THREAD_ATTACHED ? claim_owned() : claim_borrowed();
+	return vgr_thread_borrows() ? claim_borrowed() : claim_owned();
 }
 
-void thread_release(struct slot *slot)
+void vgr_thread_release(struct slot *slot)
 {
 	thread_release_ready(slot);
 	if (slot->borrowed) {
 		slot->borrowed = 0;
-		pool_give(slot);
+		vgr_pool_give(slot);
 	}
 }

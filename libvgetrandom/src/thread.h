@@ -7,6 +7,7 @@
 #ifndef VGR_THREAD_H
 #define VGR_THREAD_H
 
+#include <features.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,23 +23,36 @@ enum thread_mode {
 };
 
 struct thread {
-	/* The slot that is most likely idle at the next call; NULL at first. */
+	/* The slot that is most likely idle at the next call; vgr_no_slot at first. Never NULL. */
 	struct slot *ready;
 	/* All slots that the thread keeps, newest first. */
 	struct slot *owned;
 	uint32_t mode;
 	/* Calls to serve without memory before the next attempt to map some. */
 	uint32_t no_memory;
+	/* Calls that are taking a slot, which may not bear this thread's name yet. */
+	uint32_t taking;
 };
 
-extern _Thread_local struct thread thread __attribute__((tls_model("initial-exec")));
+#ifdef __GLIBC__
+/* Otherwise glibc may allocate it at the first use, which may be in a signal handler. */
+#define EARLY_TLS __attribute__((tls_model("initial-exec")))
+#else
+/* musl allocates it when it loads the library, and does not load libraries with early TLS. */
+#define EARLY_TLS
+#endif
 
-/* Claims the thread's slot in the usual case, where it is idle. NULL: use thread_claim(). */
+extern _Thread_local struct thread vgr_thread EARLY_TLS;
+
+/* Busy for good: without it, the shortest draws would have to look for NULL as well. */
+extern struct slot vgr_no_slot __attribute__((visibility("hidden")));
+
+/* Claims the thread's slot in the usual case, where it is idle. NULL: use vgr_thread_claim(). */
 static inline struct slot *thread_claim_ready(void)
 {
-	struct slot *slot = thread.ready;
+	struct slot *slot = vgr_thread.ready;
 
-	if (unlikely(!slot) || unlikely(READ_ONCE(slot->busy)))
+	if (unlikely(READ_ONCE(slot->busy)))
 		return NULL;
 	WRITE_ONCE(slot->busy, 1);
 	signal_fence();
@@ -53,21 +67,24 @@ static inline void thread_release_ready(struct slot *slot)
 }
 
 /* Returns an unused slot of the calling thread, or NULL: use system calls. */
-struct slot *thread_claim(void);
+struct slot *vgr_thread_claim(void);
 
-/* Releases a slot that thread_claim() returned. */
-void thread_release(struct slot *slot);
+/* Releases a slot that vgr_thread_claim() returned. */
+void vgr_thread_release(struct slot *slot);
 
 /* Whether the next call will find a slot that the thread already has. */
-bool thread_has_idle(void);
+bool vgr_thread_has_idle(void);
+
+/* Whether the next call will borrow a slot. */
+bool vgr_thread_borrows(void);
 
 /*
  * Makes the calling thread keep its slots even if libc will not tell when it ends. Not for signal
  * handlers.
  */
-void thread_attach(void);
+void vgr_thread_attach(void);
 
 /* Gives back all slots of the calling thread. Not for signal handlers. */
-void thread_detach(void);
+void vgr_thread_detach(void);
 
 #endif

@@ -39,10 +39,10 @@ struct symbols {
 	Elf64_Half version_index;
 };
 
-const void *vdso_image(void)
+const void *vgr_vdso_image(void)
 {
 	Elf64_auxv_t auxv[AUXV_MAX];
-	const void *told = libc_vdso_image();
+	const void *told = vgr_libc_vdso_image();
 	long len;
 
 	/* Tools that replace or hide the image tell libc, not the kernel. */
@@ -90,7 +90,7 @@ static const Elf64_Phdr *find_segment(struct image image, Elf64_Word type)
 	return NULL;
 }
 
-size_t vdso_size(const void *base)
+size_t vgr_vdso_size(const void *base)
 {
 	struct image first_page = { base, SIZE_MIN };
 	const Elf64_Phdr *load = find_segment(first_page, PT_LOAD);
@@ -236,7 +236,7 @@ static const void *function_code(struct image image, const Elf64_Phdr *load,
 	return bytes_at(image, offset_of(symbol->st_value, load), symbol->st_size, 1);
 }
 
-const void *vdso_function(const void *base, size_t size, const char *name, const char *version)
+const void *vgr_vdso_function(const void *base, size_t size, const char *name, const char *version)
 {
 	struct image image = { base, size };
 	const Elf64_Phdr *load = find_segment(image, PT_LOAD);

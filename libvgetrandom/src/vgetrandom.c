@@ -15,13 +15,13 @@ enum {
 
 static noinline ssize_t vgetrandom_slow(void *buf, size_t len, unsigned int flags)
 {
-	struct slot *slot = thread_claim();
+	struct slot *slot = vgr_thread_claim();
 	ssize_t got;
 
 	if (!slot)
 		return sys_getrandom(buf, len, flags);
 	got = draw(slot, buf, len, flags);
-	thread_release(slot);
+	vgr_thread_release(slot);
 	return got;
 }
 
@@ -44,7 +44,7 @@ static int warm(struct slot *slot)
 	ssize_t got = draw(slot, &byte, sizeof(byte), 0);
 
 	if (got >= 0)
-		got = batch_fill(slot);
+		got = vgr_batch_fill(slot);
 	return got < 0 ? (int)got : 0;
 }
 
@@ -53,14 +53,14 @@ api int vgetrandom_prewarm(void)
 	struct slot *slots[PREWARMED_SLOTS];
 	int err = 0, n = 0;
 
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		return -ENOSYS;
-	thread_attach();
-	thread.no_memory = 0;
+	vgr_thread_attach();
+	vgr_thread.no_memory = 0;
 	/* Claim all at the same time, as nested calls would. */
 	for (; n < PREWARMED_SLOTS && !err; n++) {
-		slots[n] = thread_claim();
+		slots[n] = vgr_thread_claim();
 		if (!slots[n]) {
 			err = -ENOMEM;
 			break;
@@ -68,24 +68,24 @@ api int vgetrandom_prewarm(void)
 		err = warm(slots[n]);
 	}
 	while (n--)
-		thread_release(slots[n]);
+		vgr_thread_release(slots[n]);
 	return err;
 }
 
 api void vgetrandom_release(void)
 {
-	thread_detach();
+	vgr_thread_detach();
 }
 
 api enum vgetrandom_status vgetrandom_status(void)
 {
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		return VGETRANDOM_NO_VDSO;
 	/* A handler that interrupted a call may have lacked memory. */
-	if (thread.no_memory && !thread_has_idle())
+	if (vgr_thread.no_memory && !vgr_thread_has_idle())
 		return VGETRANDOM_NO_MEMORY;
-	return thread.mode == THREAD_BORROWS ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
+	return vgr_thread_borrows() ? VGETRANDOM_BORROWED : VGETRANDOM_VDSO;
 }
 
 api const char *vgetrandom_status_text(enum vgetrandom_status status)
@@ -105,6 +105,6 @@ api const char *vgetrandom_status_text(enum vgetrandom_status status)
 
 api const char *vgetrandom_simd(void)
 {
-	config_need();
-	return config.chacha20->name;
+	vgr_config_need();
+	return vgr_config.chacha20->name;
 }

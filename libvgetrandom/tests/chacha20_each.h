@@ -15,8 +15,8 @@ static inline int each_core(void (*test)(const struct chacha20 *core))
 	int lacking = 0;
 	int passed = 0;
 
-	for (const struct chacha20 *core = chacha20_all; core->name; core++) {
-		if (!chacha20_usable(core)) {
+	for (const struct chacha20 *core = vgr_chacha20_all; core->name; core++) {
+		if (!vgr_chacha20_usable(core)) {
 			printf("%s: NOT TESTED, this CPU lacks it\n", core->name);
 			lacking++;
 			continue;

@@ -72,8 +72,8 @@ int main(void)
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
 	check(vgetrandom_prewarm() == 0, "prewarm");
-	for (const struct slot *slot = thread.owned; slot; slot = slot->next) {
-		check(!all_zero(slot), "not prewarmed");
+	for (const struct slot *slot = vgr_thread.owned; slot; slot = slot->next) {
+		check(!all_zero(slot) && slot->batch_left, "not prewarmed");
 		check_flags(slot);
 		check_child(slot);
 	}

@@ -61,7 +61,7 @@ static void *draw_until_done(void *argument)
 		uint64_t values[PATHS];
 
 		draw_all_paths(values);
-		atomic_store(&job->slot, thread.ready);
+		atomic_store(&job->slot, vgr_thread.ready);
 		if (job->count + PATHS <= VALUES) {
 			memcpy(job->values + job->count, values, sizeof(values));
 			job->count += PATHS;
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	draw_all_paths(first);
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	if (!drop(thread.ready, MADV_PAGEOUT))
+	if (!drop(vgr_thread.ready, MADV_PAGEOUT))
 		cannot_run("this kernel does not drop pages when asked to");
 	for (int i = 0; i < THREADS; i++) {
 		jobs[i].values = values + (size_t)i * VALUES;

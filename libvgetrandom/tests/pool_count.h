@@ -36,12 +36,12 @@ static inline void pool_check_taken(size_t taken)
 
 	check(all >= taken && free < POOL_SLOTS_MAX, "%zu slots, %zu taken", all, taken);
 	for (size_t i = 0; i < free; i++)
-		slots[i] = pool_take();
+		slots[i] = vgr_pool_take();
 	check(pool_slots() == all, "more than %zu of %zu slots are taken", taken, all);
-	slots[free] = pool_take();
+	slots[free] = vgr_pool_take();
 	check(pool_slots() > all, "fewer than %zu of %zu slots are taken", taken, all);
 	for (size_t i = 0; i <= free; i++)
-		pool_give(slots[i]);
+		vgr_pool_give(slots[i]);
 }
 
 #endif

@@ -83,6 +83,27 @@ static void draw_numbers(void)
 	check(arc4random_uniform(1) == 0 && arc4random_uniform(0) == 0, "nothing lies below");
 }
 
+/* The top of a product, or a remainder, would give a third of these numbers twice as often. */
+static void check_large_bound(void)
+{
+	static const uint32_t bound = 3U << 30;
+	uint32_t (*arc4random_uniform)(uint32_t) = find_arc4random_uniform();
+	int thirds[3] = { 0 }, residues[3] = { 0 };
+
+	for (int i = 0; i < DRAWS; i++) {
+		uint32_t below = arc4random_uniform(bound);
+
+		check(below < bound, "%u", below);
+		thirds[below >> 30]++;
+		residues[below % 3]++;
+	}
+	/* 250 to 417 of 1,000 at 1/3 each: outside with a chance below 1e-7. */
+	for (int i = 0; i < 3; i++)
+		check(thirds[i] > 250 && thirds[i] < 417 && residues[i] > 250 && residues[i] < 417,
+		      "third %d came %d times of %d, residue %d times", i, thirds[i], DRAWS,
+		      residues[i]);
+}
+
 static void check_errors(void)
 {
 	static unsigned char buf[257];
@@ -100,6 +121,7 @@ int main(void)
 {
 	draw_bytes();
 	draw_numbers();
+	check_large_bound();
 	check_errors();
 	return 0;
 }

@@ -75,6 +75,13 @@ static void refused_from_the_start(void)
 	check_draws(refused_with);
 }
 
+/* A success without bytes is none. */
+static void pretended_from_the_start(void)
+{
+	refuse();
+	check(vgetrandom_prewarm() == -EIO, "prewarm did not tell");
+}
+
 static void refused_batch(void)
 {
 	refuse();
@@ -137,8 +144,8 @@ int main(void)
 {
 	static const int errors[] = { EPERM, ENOSYS };
 
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		check_succeeds(refused_from_the_start, SYS_getrandom, errors[i]);
@@ -149,6 +156,7 @@ int main(void)
 	}
 	check_succeeds(refused_after_prewarm, SYS_mmap, EPERM);
 	/* A success without bytes: a loop that asks for the rest would never end. */
+	check_succeeds(pretended_from_the_start, SYS_getrandom, 0);
 	check_traps(refused_batch, 0);
 	check_traps(refused_batch_bytes, 0);
 	return 0;

@@ -52,7 +52,7 @@ static void check_without_memory(void)
 	draw_some(CALLS);
 	check(vgetrandom_status() == VGETRANDOM_NO_MEMORY, "status %d", vgetrandom_status());
 	check(vgetrandom_prewarm() == -ENOMEM, "prewarm did not tell");
-	check(!thread.ready, "there is a slot");
+	check(vgr_thread.ready == &vgr_no_slot, "there is a slot");
 	set_limit(RLIM_INFINITY);
 }
 
@@ -61,7 +61,7 @@ static void recovers(void)
 	check_without_memory();
 	draw_some(CALLS);
 	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
-	check(thread.ready, "there is no slot");
+	check(vgr_thread.ready != &vgr_no_slot, "there is no slot");
 }
 
 static void recovers_by_prewarm(void)
@@ -79,10 +79,10 @@ static void keeps_what_it_has(void)
 
 	draw_some(1);
 	set_limit(0);
-	while ((slot = thread_claim()))
+	while ((slot = vgr_thread_claim()))
 		newest = slot;
-	check(thread.no_memory, "there is memory");
-	thread_release(newest);
+	check(vgr_thread.no_memory, "there is memory");
+	vgr_thread_release(newest);
 	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
 }
 
@@ -100,8 +100,8 @@ int main(void)
 {
 	int status;
 
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
 	check(!run_alone(recovers), "draws");
 	check(!run_alone(recovers_by_prewarm), "prewarm");

@@ -131,8 +131,8 @@ int main(void)
 {
 	uint64_t got[DEPTH + 1];
 
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
 	check(!pipe(results_pipe), "no pipe");
 	check(!survives(call_in_sandbox), "system calls are not noticed");

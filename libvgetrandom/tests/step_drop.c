@@ -21,7 +21,7 @@ enum {
 static void drop(int signal)
 {
 	(void)signal;
-	for (const struct slot *slot = thread.owned; slot; slot = slot->next) {
+	for (const struct slot *slot = vgr_thread.owned; slot; slot = slot->next) {
 		bool marked = slot->buffer->batch_mark;
 
 		madvise(slot->state, SLOT_PAGE_SIZE, MADV_PAGEOUT);
@@ -33,7 +33,7 @@ static void drop(int signal)
 static void wipe(int signal)
 {
 	(void)signal;
-	for (const struct slot *slot = thread.owned; slot; slot = slot->next)
+	for (const struct slot *slot = vgr_thread.owned; slot; slot = slot->next)
 		memset(slot->state, 0, SLOT_PAGE_SIZE);
 }
 

@@ -108,8 +108,8 @@ static size_t find_tail(size_t count)
 /* The index after the last instruction of the vDSO. */
 static size_t vdso_end(const struct trace *trace)
 {
-	uintptr_t vdso = (uintptr_t)vdso_image();
-	size_t size = vdso_size(vdso_image()), end = trace->count;
+	uintptr_t vdso = (uintptr_t)vgr_vdso_image();
+	size_t size = vgr_vdso_size(vgr_vdso_image()), end = trace->count;
 
 	while (end && trace->pc[end - 1] - vdso >= size)
 		end--;
@@ -191,7 +191,7 @@ static void check_long(void)
 		mmap(NULL, 2 * LONG, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	check(long_draws != MAP_FAILED, "no memory");
 	pid = stepper_start(draw_long);
-	stepper_run_to_mark_by(pid, (uintptr_t)config.chacha20->expand, SIGUSR1, 2);
+	stepper_run_to_mark_by(pid, (uintptr_t)vgr_config.chacha20->expand, SIGUSR1, 2);
 	check(stepper_end(pid) == EXIT_SUCCESS, "the child failed");
 	if (!memcmp(long_draws[1], nothing, LONG)) {
 		printf("long: no breakpoints here\n");

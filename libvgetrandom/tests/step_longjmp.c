@@ -76,7 +76,7 @@ static void *jump_often(void *unused)
 		draw_nowhere(i);
 		check(vgetrandom(bytes, sizeof(bytes), 0) == sizeof(bytes), "after jump %d", i);
 	}
-	for (const struct slot *slot = thread.owned; slot; slot = slot->next)
+	for (const struct slot *slot = vgr_thread.owned; slot; slot = slot->next)
 		owned++;
 	check(owned <= JUMPS + PREWARMED_SLOTS, "%u slots", owned);
 	stepper_mark();

@@ -139,15 +139,15 @@ static void *raw_state;
 
 static void run_vdso(void)
 {
-	config.vdso(buffer, played->len, 0, raw_state, config.params.size_of_opaque_state);
+	vgr_config.vdso(buffer, played->len, 0, raw_state, vgr_config.params.size_of_opaque_state);
 }
 
 static void prepare_vdso(void)
 {
-	raw_state = sys_mmap(SLOT_PAGE_SIZE, (int)config.params.mmap_prot,
-			     (int)config.params.mmap_flags);
+	raw_state = sys_mmap(SLOT_PAGE_SIZE, (int)vgr_config.params.mmap_prot,
+			     (int)vgr_config.params.mmap_flags);
 	check(raw_state, "no memory");
-	config.vdso(buffer, 1, 0, raw_state, config.params.size_of_opaque_state);
+	vgr_config.vdso(buffer, 1, 0, raw_state, vgr_config.params.size_of_opaque_state);
 }
 
 static void prepare_nothing(void)
@@ -165,16 +165,16 @@ static void prepare_batch(void)
 	run_prewarm();
 	do
 		vgetrandom_batch_u64();
-	while (thread.ready->batch_left < thread.ready->batch_stop + 2 * BATCH_BYTES);
+	while (vgr_thread.ready->batch_left < vgr_thread.ready->batch_stop + 2 * BATCH_BYTES);
 }
 
 static void prepare_empty_batch(void)
 {
 	run_prewarm();
-	while (thread.ready->batch_left >= sizeof(uint64_t))
+	while (vgr_thread.ready->batch_left >= sizeof(uint64_t))
 		vgetrandom_batch_u64();
 	/* A tick of the clock since then would change the path by an instruction or two. */
-	thread.ready->seen_at = 0;
+	vgr_thread.ready->seen_at = 0;
 }
 
 /* libc calls these destructors in this order, and the library's between them. */
@@ -222,25 +222,25 @@ const struct path path_vdso = { "vdso", prepare_vdso, run_vdso, 100, false, fals
 
 static bool is_owned(const struct slot *slot)
 {
-	for (const struct slot *owned = thread.owned; owned; owned = owned->next) {
+	for (const struct slot *owned = vgr_thread.owned; owned; owned = owned->next) {
 		if (owned == slot)
 			return true;
 	}
-	return slot == thread.ready;
+	return slot == vgr_thread.ready;
 }
 
 /* Otherwise the next thread to take them would draw from the same state. */
 static void check_pool(void)
 {
 	for (int i = 0; i < POOL_TAKES; i++)
-		check(!is_owned(pool_take()), "the pool gives away a slot of this thread");
+		check(!is_owned(vgr_pool_take()), "the pool gives away a slot of this thread");
 }
 
 static unsigned int count_owned(void)
 {
 	unsigned int count = 0;
 
-	for (const struct slot *slot = thread.owned; slot; slot = slot->next)
+	for (const struct slot *slot = vgr_thread.owned; slot; slot = slot->next)
 		count++;
 	return count;
 }
@@ -443,7 +443,10 @@ static void record(struct trace *trace)
 /* Returns false for what chance or the kernel may cause from time to time, but not always. */
 static bool step_once(const struct trace *trace, size_t index)
 {
-	unsigned int slots = event_played->slots + (played->warm ? PREWARMED_SLOTS : played->depth);
+	/* Nothing gives back what a thread keeps after its end. */
+	unsigned int slots = played->ends ? 0
+					  : event_played->slots + (played->warm ? PREWARMED_SLOTS
+										: played->depth);
 	pid_t pid;
 	bool there;
 	unsigned int calls;
@@ -514,8 +517,8 @@ void step_path(const struct path *path, const struct event *event, bool every_in
 
 void paths_prepare(void)
 {
-	config_need();
-	if (!config.vdso)
+	vgr_config_need();
+	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);

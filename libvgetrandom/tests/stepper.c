@@ -14,6 +14,12 @@
 #include "check.h"
 #include "stepper.h"
 
+#ifdef __GLIBC__
+typedef enum __ptrace_request ptrace_request;
+#else
+typedef int ptrace_request;
+#endif
+
 enum {
 	/* Processes that are not traced ignore it. */
 	MARK = SIGURG,
@@ -71,8 +77,7 @@ static int go_on(pid_t pid, int how)
 	int signal = pending, status;
 
 	pending = 0;
-	check(!ptrace((enum __ptrace_request)how, pid, NULL, (void *)(long)signal), "%s",
-	      strerror(errno));
+	check(!ptrace((ptrace_request)how, pid, NULL, (void *)(long)signal), "%s", strerror(errno));
 	check(waitpid(pid, &status, 0) == pid, "%s", strerror(errno));
 	return status;
 }

@@ -63,7 +63,8 @@ static void draw_next(struct job *job)
 static void check_keeps_nothing(void)
 {
 	check(vgetrandom_status() == VGETRANDOM_BORROWED, "status %d", vgetrandom_status());
-	check(!thread.ready && !thread.owned, "a thread that ends keeps a slot");
+	check(vgr_thread.ready == &vgr_no_slot && !vgr_thread.owned,
+	      "a thread that ends keeps a slot");
 }
 
 /* libc calls destructors key by key, and repeats this if values were set meanwhile. */
@@ -187,7 +188,7 @@ static void check_pool(void)
 {
 	printf("%zu slots\n", pool_slots());
 	check(pool_slots() <= CHUNKS_MAX * POOL_CHUNK_SLOTS, "%zu slots", pool_slots());
-	pool_check_taken(thread.owned ? 1 : 0);
+	pool_check_taken(vgr_thread.owned ? 1 : 0);
 }
 
 int main(int argc, char **argv)

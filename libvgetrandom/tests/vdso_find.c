@@ -31,7 +31,7 @@ enum {
 
 static const void *told;
 
-const void *libc_vdso_image(void)
+const void *vgr_libc_vdso_image(void)
 {
 	return told;
 }
@@ -45,18 +45,18 @@ static const void *kernels_image(void)
 static void check_image(void)
 {
 	told = kernels_image();
-	check(vdso_image() == told, "another image than libc's");
+	check(vgr_vdso_image() == told, "another image than libc's");
 	told = NULL;
-	check(!vdso_image(), "an image that libc hides");
+	check(!vgr_vdso_image(), "an image that libc hides");
 	told = LIBC_CANNOT_TELL;
-	check(vdso_image() == kernels_image(), "another image than the kernel's own");
+	check(vgr_vdso_image() == kernels_image(), "another image than the kernel's own");
 }
 
 static void check_as_dlvsym(const void *image, size_t size, void *library, const char *name)
 {
 	const void *expected = dlvsym(library, name, VERSION), *found;
 
-	found = vdso_function(image, size, name, VERSION);
+	found = vgr_vdso_function(image, size, name, VERSION);
 	check(found == expected, "%s is at %p, not %p", name, expected, found);
 	printf("%s: %p\n", name, found);
 }
@@ -116,12 +116,13 @@ static void check_other_versions(const void *image, size_t size)
 	Elf64_Half *version = version_of(copy, symbol_named(copy, FUNCTION));
 
 	*version |= 0x8000;
-	check(vdso_function(copy, size, FUNCTION, VERSION), "hidden, but of the version");
+	check(vgr_vdso_function(copy, size, FUNCTION, VERSION), "hidden, but of the version");
 	*version = VER_NDX_GLOBAL;
-	check(!vdso_function(copy, size, FUNCTION, VERSION), "of the base version");
-	check(!vdso_function(copy, size, FUNCTION, "linux-vdso.so.1"), "the base is no version");
+	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "of the base version");
+	check(!vgr_vdso_function(copy, size, FUNCTION, "linux-vdso.so.1"),
+	      "the base is no version");
 	*version = VER_NDX_LOCAL;
-	check(!vdso_function(copy, size, FUNCTION, VERSION), "of no version");
+	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "of no version");
 	free(copy);
 }
 
@@ -131,17 +132,41 @@ static void check_not_callable(const void *image, size_t size)
 	Elf64_Sym *symbol = symbol_named(copy, FUNCTION), good;
 
 	good = *symbol;
-	check(vdso_function(copy, size, FUNCTION, VERSION) == copy + good.st_value, "in a copy");
+	check(vgr_vdso_function(copy, size, FUNCTION, VERSION) == copy + good.st_value,
+	      "in a copy");
 	symbol->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
-	check(!vdso_function(copy, size, FUNCTION, VERSION), "an object, not a function");
+	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "an object, not a function");
 	symbol->st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
-	check(!vdso_function(copy, size, FUNCTION, VERSION), "a local symbol");
+	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "a local symbol");
 	*symbol = good;
 	symbol->st_shndx = SHN_UNDEF;
-	check(!vdso_function(copy, size, FUNCTION, VERSION), "an undefined symbol");
+	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "an undefined symbol");
 	*symbol = good;
+	symbol->st_value = size - good.st_size;
+	check(vgr_vdso_function(copy, size, FUNCTION, VERSION) == copy + symbol->st_value,
+	      "code that ends with the image");
 	symbol->st_value = size - good.st_size + 1;
-	check(!vdso_function(copy, size, FUNCTION, VERSION), "code that ends outside");
+	check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "code that ends outside");
+	free(copy);
+}
+
+static void check_other_headers(const void *image, size_t size)
+{
+	uint8_t *copy = copy_image(image, size);
+	Elf64_Ehdr *header = (void *)copy;
+
+	check(vgr_vdso_size(copy) == size, "a copy has another size");
+	for (int i = 0; i <= EI_DATA; i++) {
+		copy[i] ^= 1;
+		check(!vgr_vdso_size(copy), "a size, and byte %d of the header is wrong", i);
+		check(!vgr_vdso_function(copy, size, FUNCTION, VERSION), "byte %d is wrong", i);
+		copy[i] ^= 1;
+	}
+	header->e_phentsize++;
+	check(!vgr_vdso_size(copy), "segments of another size");
+	header->e_phentsize--;
+	header->e_phnum = 0;
+	check(!vgr_vdso_size(copy), "no segments");
 	free(copy);
 }
 
@@ -157,17 +182,18 @@ int main(void)
 	if (!library)
 		cannot_run("this libc does not list the vDSO");
 	check_image();
-	size = vdso_size(image);
+	size = vgr_vdso_size(image);
 	check(size, "no size");
 	check_as_dlvsym(image, size, library, FUNCTION);
 	check_as_dlvsym(image, size, library, GETRANDOM);
-	check(!vdso_function(image, size, FUNCTION, "LINUX_2.5"), "of another version");
-	check(!vdso_function(image, size, FUNCTION, ""), "of no version");
-	check(!vdso_function(image, size, FUNCTION "_", VERSION), "a longer name");
-	check(!vdso_function(image, size, "__vdso", VERSION), "a shorter name");
-	check(!vdso_function(image, size, "", VERSION), "no name");
-	check(!vdso_function(image, size, VERSION, VERSION), "the version itself");
+	check(!vgr_vdso_function(image, size, FUNCTION, "LINUX_2.5"), "of another version");
+	check(!vgr_vdso_function(image, size, FUNCTION, ""), "of no version");
+	check(!vgr_vdso_function(image, size, FUNCTION "_", VERSION), "a longer name");
+	check(!vgr_vdso_function(image, size, "__vdso", VERSION), "a shorter name");
+	check(!vgr_vdso_function(image, size, "", VERSION), "no name");
+	check(!vgr_vdso_function(image, size, VERSION, VERSION), "the version itself");
 	check_other_versions(image, size);
 	check_not_callable(image, size);
+	check_other_headers(image, size);
 	return 0;
 }

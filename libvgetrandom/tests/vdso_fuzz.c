@@ -164,7 +164,7 @@ static bool look_up(const uint8_t *image, size_t size)
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const uint8_t *found = vdso_function(image, size, names[i], versions[i]);
+		const uint8_t *found = vgr_vdso_function(image, size, names[i], versions[i]);
 
 		check(!found || (found >= image && found < image + size), "%p is not in %p + %zu",
 		      (const void *)found, (const void *)image, size);
@@ -176,7 +176,7 @@ static bool look_up(const uint8_t *image, size_t size)
 /* The size from the first page must be sane. */
 static void check_size(const uint8_t *image)
 {
-	check(vdso_size(image) <= 1 << 20, "%zu bytes", vdso_size(image));
+	check(vgr_vdso_size(image) <= 1 << 20, "%zu bytes", vgr_vdso_size(image));
 }
 
 /* Tries every length, right before the page behind; the parser needs an aligned start. */
@@ -227,6 +227,75 @@ static void test_form(const char *name, const uint8_t *good, size_t size, size_t
 	printf("%s: found in %zu of %zu damaged images\n", name, found, images);
 }
 
+static Elf64_Phdr *dynamic_segment(uint8_t *image)
+{
+	const Elf64_Ehdr *header = (void *)image;
+	Elf64_Phdr *segment = (void *)(image + header->e_phoff);
+
+	while (segment->p_type != PT_DYNAMIC)
+		segment++;
+	return segment;
+}
+
+static Elf64_Dyn *dynamic_entry(uint8_t *image, Elf64_Sxword tag)
+{
+	Elf64_Dyn *entry = (void *)(image + dynamic_segment(image)->p_offset);
+
+	while (entry->d_tag != tag)
+		entry++;
+	return entry;
+}
+
+/* The version's name, whose last byte is or is not in the table of strings. */
+static void test_end_of_strings(uint8_t *image, size_t size)
+{
+	const uint8_t *strings = image + dynamic_entry(image, DT_STRTAB)->d_un.d_ptr;
+	Elf64_Dyn *len = dynamic_entry(image, DT_STRSZ);
+	const uint8_t *name = memmem(strings, len->d_un.d_val, VERSION, sizeof(VERSION));
+
+	len->d_un.d_val = (size_t)(name - strings) + sizeof(VERSION);
+	check(vgr_vdso_function(image, size, FUNCTION, VERSION), "other strings come later");
+	len->d_un.d_val--;
+	check(!vgr_vdso_function(image, size, FUNCTION, VERSION), "a name without its end");
+}
+
+/* The search for a symbol that is not there reads the versions of all, and no more. */
+static void test_end_of_versions(uint8_t *image, size_t size)
+{
+	const uint32_t *hash = (void *)(image + dynamic_entry(image, DT_HASH)->d_un.d_ptr);
+
+	dynamic_entry(image, DT_VERSYM)->d_un.d_ptr = size - hash[1] * sizeof(Elf64_Half);
+	memset(image + size - hash[1] * sizeof(Elf64_Half), 0, hash[1] * sizeof(Elf64_Half));
+	check(!look_up(image, size), "found without versions");
+}
+
+/* Nothing in the dynamic section ends it before its end. */
+static void test_end_of_dynamic(uint8_t *image, size_t size)
+{
+	Elf64_Phdr *segment = dynamic_segment(image);
+
+	segment->p_filesz = 2 * sizeof(Elf64_Dyn);
+	segment->p_offset = size - segment->p_filesz;
+	memset(image + segment->p_offset, 1, segment->p_filesz);
+	check(!look_up(image, size), "found without a dynamic section");
+}
+
+/* Tables that end with the image, right before an unreadable page. */
+static void test_ends(const uint8_t *good, size_t size)
+{
+	/* A whole number of pages has its end there. */
+	size_t padded = (size + PAGE - 1) / PAGE * PAGE;
+	struct arena arena = map_arena(padded);
+
+	memcpy(arena.start, good, size);
+	test_end_of_strings(arena.start, padded);
+	memcpy(arena.start, good, size);
+	if (has_tag(good, size, DT_HASH))
+		test_end_of_versions(arena.start, padded);
+	memcpy(arena.start, good, size);
+	test_end_of_dynamic(arena.start, padded);
+}
+
 int main(int argc, char **argv)
 {
 	size_t images = argc > 1 ? strtoul(argv[1], NULL, 0) : IMAGES, size;
@@ -241,11 +310,12 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 "\n", seed);
 	fflush(stdout);
 	state = seed * 2 + 1;
-	size = vdso_size(image);
+	size = vgr_vdso_size(image);
 	check(size, "no size");
 	good = malloc(size);
 	check(good, "no memory");
 	memcpy(good, image, size);
+	test_ends(good, size);
 	if (has_tag(good, size, DT_HASH))
 		test_form("DT_HASH", good, size, images / 2);
 	else

@@ -27,12 +27,12 @@ static inline ssize_t vdso_stand_in(void *buf, size_t len, unsigned int flags, v
 
 static inline void vdso_stand_in_use(void)
 {
-	config.params = (struct vdso_params){
+	vgr_config.params = (struct vdso_params){
 		.size_of_opaque_state = STAND_IN_STATE_SIZE,
 		.mmap_prot = PROT_READ | PROT_WRITE,
 		.mmap_flags = MAP_PRIVATE | MAP_ANONYMOUS,
 	};
-	config.vdso = vdso_stand_in;
+	vgr_config.vdso = vdso_stand_in;
 }
 
 #endif

@@ -48,6 +48,8 @@ OF_APT = (
     "test_bases",
     "test_compare",
     "test_reliability",
+    "test_vgetrandom_debian",
+    "test_vgetrandom_embedding",
     "test_vgetrandom_kernels",
     "test_vgetrandom_vm_clone",
 )

@@ -17,7 +17,7 @@ _FIELDS = ("Package", "Pre-Depends", "Depends", "Provides", "Essential", "Priori
 _OPENED = re.compile(r" = \d+<(/[^>]+)>$", re.MULTILINE)
 _STARTED = re.compile(r'execve\("(/[^"]+)"')
 # Meson asks these where they are there, and on a clean root does without them.
-_TAKEN_WHERE_THERE = ("cmake", "dpkg-dev", "llvm")
+_TAKEN_WHERE_THERE = ("dpkg-dev", "llvm")
 _STRACE = ("strace", "-f", "--seccomp-bpf", "-z", "-y", "-A")
 
 
@@ -60,15 +60,18 @@ def used(log: Path) -> set[Path]:
     return {Path(name) for name in (*_OPENED.findall(text), *_STARTED.findall(text))}
 
 
-def not_by_setup(files: Iterable[Path]) -> set[str]:
-    """Return the packages of ``files`` that setup does not install for the tests."""
-    return owners(files) - setups_packages() - closure(_TAKEN_WHERE_THERE)
+def not_by_setup(files: Iterable[Path], word: str = "check") -> set[str]:
+    """Return the packages of ``files`` that setup does not install for the tests.
+
+    ``word`` is setup's: ``check``, or ``check-all``.
+    """
+    return owners(files) - setups_packages(word) - closure(_TAKEN_WHERE_THERE)
 
 
 @cache
-def setups_packages() -> set[str]:
+def setups_packages(word: str) -> set[str]:
     """Return what scripts/setup installs for the tests, and all that comes with it."""
-    done = call([REPOSITORY / "scripts" / "setup", "--list", "check"], Path("/"), 60)
+    done = call([REPOSITORY / "scripts" / "setup", "--list", word], Path("/"), 60)
     assert done.status == 0, done.lines
     return closure(done.lines)
 

@@ -18,8 +18,13 @@ TARGET = cache_home() / "cargo" / "vgetrandom"
 """What cargo built; kept, as it is slow at that."""
 PYTHON_EXAMPLE = SOURCE / "examples" / "python.py"
 
-OWN_TO_MESON = {"-fdiagnostics-color=always", "-D_FILE_OFFSET_BITS=64"}
-"""Arguments that say nothing of the code it makes of this library."""
+OWN_TO_MESON = {
+    "-fdiagnostics-color=always",
+    "-D_FILE_OFFSET_BITS=64",
+    "-flto=auto",
+    "-ffat-lto-objects",
+}
+"""Arguments that say nothing of the machine code it makes of this library."""
 
 CLIPPY = "--locked --all-features --all-targets -- -D warnings"
 

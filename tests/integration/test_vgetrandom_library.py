@@ -70,7 +70,8 @@ def built(
 ) -> Path:
     """Build all, with warnings as errors, by each compiler."""
     build = tmp_path_factory.mktemp(request.param) / "build"
-    call("env", f"CC={request.param}", "meson", "setup", build, SOURCE, timeout=BUILD)
+    setup = ("meson", "setup", "-Dwerror=true")
+    call("env", f"CC={request.param}", *setup, build, SOURCE, timeout=BUILD)
     call("meson", "compile", "-C", build, timeout=BUILD)
     return build
 

@@ -18,7 +18,7 @@ SOURCE = REPOSITORY / "libvgetrandom"
 
 CROSS_FILES = {"x86_64": None, "arm64": SOURCE / "cross" / "aarch64.ini"}
 
-_READ_BY_MESON = ("*.[chS]", "meson.build", "*.ini", "*.map", "*.3")
+_READ_BY_MESON = ("*.[chS]", "meson*", "*.ini", "*.map", "*.3", "*.in")
 _STATIC = ("-Dc_link_args=-static", "-Dprefer_static=true")
 _TIMEOUT = 600.0
 

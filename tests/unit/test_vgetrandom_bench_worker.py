@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from temper.errors import InfraError
 from vgetrandom_bench import worker as worker_module
 from vgetrandom_bench.cells import KIB, Cell
+from vgetrandom_bench.host import InfraError
 from vgetrandom_bench.worker import Unavailable, started
 
 WORKERS = Path(__file__).parents[2] / "libvgetrandom" / "bench" / "workers"

@@ -13,14 +13,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from temper.errors import InputError, InterruptError, TemperError
-from temper.progress import Progress
-from temper.report.progress import on_stderr
 from vgetrandom_bench import tables
 from vgetrandom_bench.as_json import to_json
 from vgetrandom_bench.builds import build
 from vgetrandom_bench.cells import CELLS
 from vgetrandom_bench.goals import judge_all
+from vgetrandom_bench.host import BenchError, InputError, InterruptError, Progress
 from vgetrandom_bench.machine import this_machine
 from vgetrandom_bench.measure import measure
 from vgetrandom_bench.paths import RandomPath, random_paths
@@ -48,15 +46,15 @@ QUICK = Effort(rounds=15, sample_ns=0.7e6, published_share=20, published_runs=1)
 def main() -> int:
     """Run the benchmark as the environment says; return the exit status."""
     try:
-        _bench(QUICK if os.environ.get("QUICK") else FULL, on_stderr())
+        _bench(QUICK if os.environ.get("QUICK") else FULL, Progress.on_stderr())
     except KeyboardInterrupt:
         return _complain(InterruptError("stopped; nothing was kept"))
-    except TemperError as error:
+    except BenchError as error:
         return _complain(error)
     return 0
 
 
-def _complain(error: TemperError) -> int:
+def _complain(error: BenchError) -> int:
     print(f"bench: {error.message}", file=sys.stderr)
     if error.hint:
         print(error.hint, file=sys.stderr)

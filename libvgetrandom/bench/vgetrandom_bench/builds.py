@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from temper.errors import BuildError, InfraError
-from temper.process import call, need_tool
-from temper.progress import Progress, Task
 from vgetrandom_bench.glibc import Loader, find_glibc
+from vgetrandom_bench.host import BuildError, InfraError, Progress, call, need_tool
 
 LIBRARY = Path(__file__).resolve().parents[2]
 PEERS = LIBRARY / "bench" / "peers"
@@ -81,10 +79,10 @@ def build(folder: Path, progress: Progress) -> Built:
 
 def _build_workers(folder: Path, progress: Progress) -> None:
     again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
-    with progress.task("building the library and the workers in C") as task:
+    with progress.task("building the library and the workers in C"):
         # Configure again each time, since a package may have been installed meanwhile.
-        _run(["meson", "setup", *again, str(folder)], LIBRARY, {}, task)
-        _run(["ninja", "-C", str(folder), "all", "bench-workers"], LIBRARY, {}, task)
+        _run(["meson", "setup", *again, str(folder)], LIBRARY, {})
+        _run(["ninja", "-C", str(folder), "all", "bench-workers"], LIBRARY, {})
 
 
 Step = Callable[[list[str], Path, Mapping[str, str]], None]
@@ -95,9 +93,9 @@ def _peer(
     name: str, title: str, failures: dict[str, str], progress: Progress
 ) -> Iterator[Step]:
     """Continue without a peer that is not available; note why and what it needs."""
-    with progress.task(f"building or fetching {title}") as task:
+    with progress.task(f"building or fetching {title}"):
         try:
-            yield lambda command, cwd, env: _run(command, cwd, env, task)
+            yield _run
         except InfraError as error:
             failures[name] = f"{_NEEDS[name]} ({error.message})"
         except BuildError as error:
@@ -105,14 +103,13 @@ def _peer(
             failures[name] = f"{_NEEDS[name]} ({': '.join([error.message, *last])})"
 
 
-def _run(command: list[str], cwd: Path, env: Mapping[str, str], task: Task) -> None:
+def _run(command: list[str], cwd: Path, env: Mapping[str, str]) -> None:
     need_tool(command[0])
     done = call(
         ["nice", *command],
         cwd,
         _TIMEOUT,
         env={**os.environ, **env},
-        on_line=lambda line: task.update(0, note=line.strip()),
     )
     if done.status:
         raise BuildError(f"'{' '.join(command[:2])}' failed", done.tail(15))

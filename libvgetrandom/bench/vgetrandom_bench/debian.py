@@ -5,8 +5,7 @@ import os
 import platform
 from pathlib import Path
 
-from temper.errors import InfraError
-from temper.process import call
+from vgetrandom_bench.host import InfraError, call
 
 _TIMEOUT = 300.0
 

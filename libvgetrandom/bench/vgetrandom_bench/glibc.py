@@ -6,9 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from temper.errors import InfraError
-from temper.process import call
 from vgetrandom_bench.debian import apt_get, apt_of
+from vgetrandom_bench.host import InfraError, call
 
 VERSION = "2.41"
 _CODENAME = "trixie"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from temper.progress import Progress
 from vgetrandom_bench.cells import Cell, cell_text
+from vgetrandom_bench.host import Progress
 
 Samples = Mapping[tuple[str, Cell], Sequence[float]]
 """Nanoseconds per call for a path and cell, one per round, in the order of rounds."""

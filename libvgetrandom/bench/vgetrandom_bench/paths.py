@@ -14,8 +14,11 @@ HOST_LIBC = "host libc"
 GLIBC = "glibc 2.41"
 LIBRARY = "vgetrandom"
 STATIC = "vgetrandom, static"
+LTO = "vgetrandom, LTO"
+"""Linked statically, and inlined into the program by the linker."""
 BATCH = "batch"
 STATIC_BATCH = "batch, static"
+LTO_BATCH = "batch, LTO"
 CEILING = "ChaCha20"
 GO_CHACHA8 = "Go math/rand/v2"
 THREAD_RNG = "Rust ThreadRng"
@@ -49,11 +52,13 @@ def random_paths(built: Built) -> list[RandomPath]:
         _in_c(built, "musl", "libc_musl", package="musl-tools"),
         _in_c(built, LIBRARY, "pass_through"),
         _in_c(built, STATIC, "pass_through_static"),
+        _in_c(built, LTO, "pass_through_lto"),
         *_by_simd(built, LIBRARY, "pass_through_simd", simd),
         _preloaded(built, "preload, host libc", "libc"),
         _preloaded(built, "preload, musl", "libc_musl", package="musl-tools"),
         _in_c(built, BATCH, "batch"),
         _in_c(built, STATIC_BATCH, "batch_static"),
+        _in_c(built, LTO_BATCH, "batch_lto"),
         *_by_simd(built, BATCH, "batch_simd", simd),
         *_by_simd(built, CEILING, "ceiling", simd),
         _in_c(built, "OpenSSL", "openssl", package="libssl-dev"),

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from temper.progress import Progress
 from vgetrandom_bench import paths
 from vgetrandom_bench.cells import Cell
+from vgetrandom_bench.host import Progress
 from vgetrandom_bench.measure import Timer
 
 CALLS = 25_000_000

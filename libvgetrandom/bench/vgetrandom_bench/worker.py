@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from temper.errors import InfraError
 from vgetrandom_bench.cells import Cell, cell_text
+from vgetrandom_bench.host import InfraError
 
 ANSWER_SECONDS = 300.0
 """The longest that a worker may take: 25,000,000 system calls on a slow machine."""

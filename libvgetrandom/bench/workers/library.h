@@ -19,8 +19,8 @@ static void prepare(int argc, char **argv)
 #ifdef FORCE_SIMD
 	if (argc != 2)
 		fail("the argument names the vector instructions");
-	config_need();
-	config.chacha20 = chacha20_named(argv[1]);
+	vgr_config_need();
+	vgr_config.chacha20 = chacha20_named(argv[1]);
 #else
 	(void)argc, (void)argv;
 #endif

@@ -10,8 +10,8 @@
 
 static inline const struct chacha20 *chacha20_named(const char *name)
 {
-	for (const struct chacha20 *core = chacha20_all; core->name; core++) {
-		if (!strcmp(core->name, name) && chacha20_usable(core))
+	for (const struct chacha20 *core = vgr_chacha20_all; core->name; core++) {
+		if (!strcmp(core->name, name) && vgr_chacha20_usable(core))
 			return core;
 	}
 	cannot("this CPU or build has no such vector instructions");

@@ -56,7 +56,8 @@ impl Batch {
     }
 }
 
-/// With the feature `rand_core`. See the warning above.
+/// With the feature `rand_core`. Not a `CryptoRng`, so that what asks for one, because it
+/// makes keys, does not take a batch: give it `PassThrough`.
 #[cfg(feature = "rand_core")]
 impl rand_core::TryRng for Batch {
     type Error = rand_core::Infallible;
@@ -77,7 +78,3 @@ impl rand_core::TryRng for Batch {
         Ok(())
     }
 }
-
-/// With the feature `rand_core`. See the warning above.
-#[cfg(feature = "rand_core")]
-impl rand_core::TryCryptoRng for Batch {}

@@ -29,8 +29,8 @@ pub use thread::{prewarm, release};
 ///
 /// # Errors
 ///
-/// Those of `getrandom(2)`. On a kernel that has this call, only a seccomp filter makes it
-/// fail. Do not use the contents of `buf` then.
+/// Those of `getrandom(2)`, and `EIO` if that succeeds without a byte. On a kernel that has
+/// this call, only a seccomp filter makes it fail. Do not use the contents of `buf` then.
 ///
 /// # Examples
 ///
@@ -70,8 +70,10 @@ pub fn fill_uninit(buf: &mut [MaybeUninit<u8>]) -> Result<&mut [u8], Error> {
         let rest = &mut buf[done..];
         // SAFETY: the pointer and the length are those of one slice.
         let got = unsafe { ffi::vgetrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
-        // A signal may end a long request early, or before its first byte.
         match usize::try_from(got) {
+            // A filter pretends that system calls succeed.
+            Ok(0) => return Err(Error::from_negative(NO_BYTES)),
+            // A signal may end a long request early, or before its first byte.
             Ok(got) => done += got,
             Err(_) if got == INTERRUPTED => {}
             Err(_) => return Err(Error::from_negative(got)),
@@ -83,3 +85,6 @@ pub fn fill_uninit(buf: &mut [MaybeUninit<u8>]) -> Result<&mut [u8], Error> {
 
 /// `-EINTR`, the same on both architectures.
 const INTERRUPTED: isize = -4;
+
+/// `-EIO`, which `getrandom(2)` itself never returns.
+const NO_BYTES: isize = -5;

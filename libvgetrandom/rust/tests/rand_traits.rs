@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
-use rand::{CryptoRng, Rng, RngExt, SeedableRng, TryCryptoRng, TryRng};
+use rand::{Rng, RngExt, SeedableRng, TryCryptoRng, TryRng};
 use rand_core::UnwrapErr;
 use vgetrandom::{Batch, PassThrough};
 
@@ -29,11 +29,24 @@ fn check_differ(mut draw: impl FnMut() -> [u8; 32]) {
 }
 
 #[test]
-fn they_are_crypto_generators_for_any_thread() {
-    fn infallible<T: CryptoRng + Copy + Send + Sync>(_: T) {}
+fn they_are_generators_for_any_thread() {
+    fn infallible<T: Rng + Copy + Send + Sync>(_: T) {}
     fn fallible<T: TryCryptoRng<Error = vgetrandom::Error> + Copy + Send + Sync>(_: T) {}
     infallible(Batch);
     fallible(PassThrough);
+}
+
+/// Two ways to name the function below for a type that is a `TryCryptoRng`, which would not
+/// compile.
+trait NoKeysFrom<Way> {
+    fn assert() {}
+}
+impl<T> NoKeysFrom<()> for T {}
+impl<T: TryCryptoRng> NoKeysFrom<u8> for T {}
+
+#[test]
+fn keys_are_not_drawn_from_a_batch() {
+    <Batch as NoKeysFrom<_>>::assert();
 }
 
 #[test]
@@ -43,8 +56,7 @@ fn ranges_are_drawn_evenly() {
 }
 
 #[test]
-fn they_seed_other_generators() {
-    check_differ(|| StdRng::from_rng(&mut Batch).random());
+fn pass_through_seeds_other_generators() {
     check_differ(|| {
         StdRng::try_from_rng(&mut PassThrough)
             .expect("a seed")

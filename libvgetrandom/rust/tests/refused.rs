@@ -14,11 +14,20 @@ use vgetrandom::{Batch, Status};
 
 const REFUSAL: u16 = libc::EPERM as u16;
 
+/// A library that asked again for ever would not end.
+const SECONDS_MAX: libc::c_uint = 20;
+
 /// Tells a process that it is the child of a test.
 const CHILD: &str = "VGETRANDOM_TEST_CHILD";
 
 /// Refuses every later `getrandom(2)` of the calling thread.
 fn refuse_getrandom() {
+    answer_getrandom(REFUSAL);
+}
+
+/// Makes every later `getrandom(2)` of the calling thread fail with `errno`, or succeed
+/// without a byte if that is 0.
+fn answer_getrandom(errno: u16) {
     let statement = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let return_ = |what| statement((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, what);
     // The number of the call is the first field that a filter sees.
@@ -32,7 +41,7 @@ fn refuse_getrandom() {
     let mut filter = [
         load,
         is_getrandom,
-        return_(libc::SECCOMP_RET_ERRNO | u32::from(REFUSAL)),
+        return_(libc::SECCOMP_RET_ERRNO | u32::from(errno)),
         return_(libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog {
@@ -66,6 +75,20 @@ fn fill_returns_the_error() {
         let error = thread::spawn(draw).join().expect("a thread").unwrap_err();
         assert_eq!(error.raw_os_error(), REFUSAL.into());
     }
+}
+
+#[test]
+fn fill_ends_if_calls_succeed_without_a_byte() {
+    let ended = alone("fill_ends_if_calls_succeed_without_a_byte", || {
+        // SAFETY: the call has no preconditions.
+        unsafe { libc::alarm(SECONDS_MAX) };
+        answer_getrandom(0);
+        // On a thread that needs a key from the kernel.
+        let drawn = thread::spawn(|| vgetrandom::fill(&mut [0; 32]));
+        let error = drawn.join().expect("a thread").unwrap_err();
+        assert_eq!(error.raw_os_error(), libc::EIO);
+    });
+    assert!(ended.status.success(), "{ended:?}");
 }
 
 #[test]

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Description: the library finds what this machine has: the widest vector unit that the kernel
+ * lists, and the clock and the random function of the vDSO that libc's linker finds.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <vgetrandom.h>
+
+#include "check.h"
+#include "config.h"
+#include "pool.h"
+
+#if defined(__x86_64__)
+#define VERSION   "LINUX_2.6"
+#define CLOCK     "__vdso_clock_gettime"
+#define GETRANDOM "__vdso_getrandom"
+#else
+#define VERSION   "LINUX_2.6.39"
+#define CLOCK     "__kernel_clock_gettime"
+#define GETRANDOM "__kernel_getrandom"
+#endif
+
+enum {
+	NSEC_PER_SEC = 1000000000,
+};
+
+/* Whether the kernel says that this CPU has it, and saves its registers. */
+static bool cpu_has(const char *feature)
+{
+	static char text[1 << 16];
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	check(file && fread(text, 1, sizeof(text) - 1, file), "/proc/cpuinfo");
+	fclose(file);
+	return strstr(text, feature);
+}
+
+static void check_unit(void)
+{
+	const char *widest = cpu_has(" asimd ")     ? "neon"
+			     : cpu_has(" avx512f ") ? "avx512"
+			     : cpu_has(" avx2 ")    ? "avx2"
+						    : "sse2";
+
+	check(!strcmp(vgetrandom_simd(), widest), "%s, not %s", vgetrandom_simd(), widest);
+}
+
+static uint64_t nanoseconds(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * NSEC_PER_SEC + (uint64_t)time->tv_nsec;
+}
+
+static void check_clock(const void *clock)
+{
+	struct timespec before, here, after;
+
+	check((const void *)vgr_config.clock == clock, "the clock is not the vDSO's");
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &before);
+	check(!vgr_config.clock(CLOCK_MONOTONIC_COARSE, &here), "the clock fails");
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &after);
+	check(nanoseconds(&before) <= nanoseconds(&here) &&
+		      nanoseconds(&here) <= nanoseconds(&after),
+	      "the clock is wrong");
+}
+
+int main(void)
+{
+	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	vgr_config_need();
+	check_unit();
+	if (!vdso)
+		cannot_run("this libc does not list the vDSO");
+	check((const void *)vgr_config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");
+	if (!vgr_config.vdso)
+		cannot_run("the kernel has no vDSO getrandom");
+	check_clock(dlvsym(vdso, CLOCK, VERSION));
+	check(vgr_pool_can_hold(SLOT_STATE_MAX) && !vgr_pool_can_hold(SLOT_STATE_MAX + 1),
+	      "states of another size");
+	return 0;
+}

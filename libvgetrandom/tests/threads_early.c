@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Description: a thread that draws before the library's own constructor has run borrows its slot,
+ * and from then on keeps one as any other does.
+ */
+#include <pthread.h>
+
+#include "draws.h"
+#include "pool_count.h"
+#include "thread.h"
+
+static pthread_t early;
+static pthread_barrier_t drawn, prepared;
+
+static void *draw_early(void *unused)
+{
+	uint64_t values[PATHS];
+
+	draw_all_paths(values);
+	check(vgetrandom_status() == VGETRANDOM_BORROWED ||
+		      vgetrandom_status() == VGETRANDOM_NO_VDSO,
+	      "status %d", vgetrandom_status());
+	pthread_barrier_wait(&drawn);
+	pthread_barrier_wait(&prepared);
+	draw_all_paths(values);
+	if (vgetrandom_status() == VGETRANDOM_NO_VDSO)
+		return unused;
+	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
+	check(vgr_thread.ready == vgr_thread.owned, "no slot is kept");
+	return unused;
+}
+
+/* Runs before the library's own constructor. */
+__attribute__((constructor(101))) static void start_early(void)
+{
+	pthread_barrier_init(&drawn, NULL, 2);
+	pthread_barrier_init(&prepared, NULL, 2);
+	check(!pthread_create(&early, NULL, draw_early, NULL), "no thread");
+	pthread_barrier_wait(&drawn);
+}
+
+int main(void)
+{
+	pthread_barrier_wait(&prepared);
+	pthread_join(early, NULL);
+	if (vgetrandom_status() != VGETRANDOM_VDSO)
+		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
+	pool_check_taken(0);
+	return 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Description: a process forks while others of its threads have slots, the child makes as many
+ * threads and forks in turn, and so on. No generation has more slots than the first.
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "draws.h"
+#include "pool_count.h"
+#include "thread.h"
+
+enum {
+	THREADS = 2 * POOL_CHUNK_SLOTS,
+	GENERATIONS = 7,
+	STACK = 1 << 16,
+};
+
+static pthread_t threads[THREADS];
+static pthread_barrier_t drawn, forked;
+
+static void *draw_and_wait(void *unused)
+{
+	uint64_t values[PATHS];
+
+	draw_all_paths(values);
+	pthread_barrier_wait(&drawn);
+	pthread_barrier_wait(&forked);
+	draw_all_paths(values);
+	return unused;
+}
+
+static void start_threads(void)
+{
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK);
+	pthread_barrier_init(&drawn, NULL, THREADS + 1);
+	pthread_barrier_init(&forked, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		check(!pthread_create(&threads[i], &small, draw_and_wait, NULL), "no thread");
+	pthread_barrier_wait(&drawn);
+}
+
+static void join_threads(void)
+{
+	pthread_barrier_wait(&forked);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* Returns the child, or 0 in it. */
+static pid_t next_generation(size_t *slots)
+{
+	pid_t child;
+
+	start_threads();
+	if (!*slots)
+		*slots = pool_slots();
+	check(pool_slots() <= *slots, "%zu slots, and %zu in the first generation", pool_slots(),
+	      *slots);
+	child = fork();
+	check(child >= 0, "no fork");
+	if (child)
+		join_threads();
+	return child;
+}
+
+int main(void)
+{
+	const struct slot *own;
+	int generation = 0, status;
+	uint64_t values[PATHS];
+	size_t slots = 0;
+	pid_t child;
+
+	draw_all_paths(values);
+	if (vgetrandom_status() != VGETRANDOM_VDSO)
+		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
+	own = vgr_thread.ready;
+	do
+		child = next_generation(&slots);
+	while (!child && ++generation < GENERATIONS);
+	check(vgr_thread.ready == own && vgr_thread.owned == own, "another slot than the parent's");
+	/* Only the thread that forked has one. */
+	pool_check_taken(1);
+	if (child)
+		check(waitpid(child, &status, 0) == child && !status, "status %x",
+		      (unsigned int)status);
+	return 0;
+}

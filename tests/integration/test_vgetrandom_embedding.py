@@ -1,0 +1,389 @@
+"""libvgetrandom in other people's programs, builds, compilers and libcs.
+
+What the README says of builds is taken from it and run.
+"""
+
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_vgetrandom_bindings import CRATE, TARGET, cargo
+from test_vgetrandom_library import (
+    BUILD,
+    EXAMPLE,
+    PUBLIC,
+    Installed,
+    call,
+)
+from vgetrandom import SOURCE
+
+from temper import process
+from temper.paths import cache_home
+from vgetrandom_bench.glibc import Loader, find_glibc
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+
+README = (SOURCE / "README.md").read_text()
+SNIPPETS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL))
+ARCHIVES = ("libvgetrandom.a", "libvgetrandom-freestanding.a")
+OURS = re.compile("vgr_|vgetrandom")
+THEIRS = """
+long config[9], thread[9], chunks[9], pool_take[9], draw_bulk[9];
+
+__attribute__((constructor)) static void write_them(void)
+{
+	for (int i = 0; i < 9; i++)
+		config[i] = thread[i] = chunks[i] = pool_take[i] = draw_bulk[i] = -1;
+}
+"""
+REFUSED = "both 64-bit and little-endian"
+ON_MUSL = (
+    "chacha20_residue",
+    "memory_age",
+    "memory_core",
+    "no_libc",
+    "open_library",
+    "plugin_unload",
+    "residue_calls",
+    "sandbox_limits",
+    "sandbox_strict",
+    "threads_no_key",
+)
+"""Tests that do not depend on glibc, and are short."""
+ON_NEW_GLIBC = (
+    "memory_age",
+    "open_library",
+    "plugin_unload",
+    "residue_calls",
+    "sandbox_limits",
+    "sandbox_strict",
+)
+"""The same, if they do not start themselves again, which the old one would do."""
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install to one prefix, so that a later one differs."""
+    folder = tmp_path_factory.mktemp("embedded")
+    build = folder / "build"
+    call("meson", "setup", "-Dtests=disabled", "-Dbench=disabled", build, SOURCE)
+    install(build, folder / "first")
+    return build
+
+
+def install(build: Path, prefix: Path) -> Installed:
+    call("make", "install", f"BUILD={build}", f"PREFIX={prefix}", timeout=BUILD)
+    return Installed(prefix)
+
+
+@pytest.fixture(scope="module")
+def installed(build: Path) -> Installed:
+    """Install to another prefix than before."""
+    return install(build, build.parent / "second")
+
+
+@pytest.fixture
+def library_path(installed: Installed) -> str:
+    return f"LD_LIBRARY_PATH={installed.find('libvgetrandom.so').parent}"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Make a stranger's project of the README's C program."""
+    shutil.copy(EXAMPLE, tmp_path / "main.c")
+    return tmp_path
+
+
+def global_names(archive: Path) -> set[str]:
+    lines = call("nm", "--defined-only", "--extern-only", "--format=posix", archive)
+    return {line.split()[0] for line in lines if " " in line}
+
+
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_all_global_names_of_an_archive_are_ours(
+    installed: Installed, archive: str
+) -> None:
+    names = global_names(installed.find(archive))
+    assert set(PUBLIC) < names
+    assert not [name for name in names if not OURS.match(name)]
+
+
+def test_all_global_names_that_the_crate_makes_of_c_are_ours() -> None:
+    cargo("build", "--locked")
+    archives = TARGET.glob("debug/build/vgetrandom-*/out/libvgetrandom.a")
+    names = global_names(max(archives, key=lambda path: path.stat().st_mtime))
+    assert set(PUBLIC) < names
+    assert not [name for name in names if not OURS.match(name)]
+
+
+def test_a_program_may_have_the_names_that_it_likes(
+    installed: Installed, tmp_path: Path
+) -> None:
+    """With -fcommon, variables of one name would be one."""
+    (tmp_path / "main.c").write_text(THEIRS + EXAMPLE.read_text())
+    flags = installed.flags("--cflags", "--libs", "--static")
+    program = tmp_path / "program"
+    call("gcc", "-fcommon", "-static", tmp_path / "main.c", "-o", program, *flags)
+    said = call(program)[0]
+    # What a library does whose facts were overwritten.
+    assert "a key of 32 bytes" in said and "no memory" not in said
+
+
+def test_with_lto_the_archive_is_inlined(installed: Installed, tmp_path: Path) -> None:
+    flags = installed.flags("--cflags", "--libs", "--static")
+    functions = {}
+    for lto in ("-flto", "-fno-lto"):
+        program = tmp_path / f"program{lto}"
+        call("gcc", "-O2", "-static", lto, EXAMPLE, "-o", program, *flags)
+        assert "a key of 32 bytes" in call(program)[0]
+        functions[lto] = global_names(program) & set(PUBLIC)
+    # Without it, all of an object's functions are there.
+    assert functions["-flto"] < functions["-fno-lto"]
+
+
+def test_the_abi_is_that_of_the_baseline(build: Path) -> None:
+    baseline = SOURCE / "abi" / f"{platform.machine()}.abi"
+    headers = SOURCE / "include"
+    call("abidiff", "--headers-dir2", headers, baseline, build / "libvgetrandom.so")
+
+
+def test_an_unused_result_is_warned_of(installed: Installed, tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text(
+        "#include <vgetrandom.h>\nvoid f(void) { vgetrandom(0, 0, 0); }\n"
+    )
+    done = process.call(
+        [
+            "gcc",
+            "-Werror",
+            "-c",
+            source,
+            "-o",
+            "/dev/null",
+            *installed.flags("--cflags"),
+        ],
+        tmp_path,
+        BUILD,
+    )
+    assert done.status
+    assert any("unused-result" in line for line in done.lines)
+
+
+def test_versions_agree() -> None:
+    (version,) = re.findall(
+        r"^  version: '(.*)',$", (SOURCE / "meson.build").read_text(), re.M
+    )
+    (crate,) = re.findall(
+        '^version = "(.*)"$', (CRATE / "Cargo.toml").read_text(), re.M
+    )
+    debian = (SOURCE / "debian" / "changelog").read_text().split("(")[1].split("-")[0]
+    assert crate == debian == version
+
+
+def test_each_function_has_its_manual_page(installed: Installed) -> None:
+    for name in PUBLIC:
+        page = installed.find(f"{name}.3")
+        text = page.read_text()
+        assert name == "vgetrandom" or text == ".so man3/vgetrandom.3\n"
+
+
+@pytest.mark.parametrize("static", ["", ", static: true"], ids=["shared", "static"])
+def test_a_meson_project_has_it_as_a_subproject(project: Path, static: str) -> None:
+    (project / "subprojects").mkdir()
+    (project / "subprojects" / "libvgetrandom").symlink_to(SOURCE)
+    snippet = SNIPPETS["meson"].replace("'>=0.1'", f"'>=0.1'{static}")
+    assert static in snippet
+    (project / "meson.build").write_text(snippet)
+    options = "--wrap-mode=forcefallback"
+    call("meson", "setup", options, project / "build", project, timeout=BUILD)
+    call("meson", "compile", "-C", project / "build", "example", timeout=BUILD)
+    assert "a key of 32 bytes" in call(project / "build" / "example")[0]
+    needed = call("readelf", "--dynamic", project / "build" / "example")
+    assert any("libvgetrandom.so" in line for line in needed) == (not static)
+    assert "step_fork" not in (project / "build" / "build.ninja").read_text()
+
+
+@pytest.mark.parametrize("target", ["vgetrandom", "static"])
+def test_a_cmake_project_finds_it(
+    project: Path, installed: Installed, library_path: str, target: str
+) -> None:
+    snippet = SNIPPETS["cmake"].replace("::vgetrandom", f"::{target}")
+    (project / "CMakeLists.txt").write_text(snippet)
+    build = project / "build"
+    prefix = f"-DCMAKE_PREFIX_PATH={installed.prefix}"
+    call("cmake", "-S", project, "-B", build, prefix)
+    call("cmake", "--build", build)
+    assert "a key of 32 bytes" in call("env", library_path, build / "example")[0]
+
+
+def test_cmake_does_not_take_another_version(
+    project: Path, installed: Installed
+) -> None:
+    for version in ("0.2", "1.0", "0.0.9"):
+        snippet = SNIPPETS["cmake"].replace(" 0.1 ", f" {version} ")
+        (project / "CMakeLists.txt").write_text(snippet)
+        build = project / version
+        prefix = f"-DCMAKE_PREFIX_PATH={installed.prefix}"
+        done = process.call(
+            ["cmake", "-S", project, "-B", build, prefix], project, BUILD
+        )
+        assert done.status, version
+
+
+def test_what_is_installed_can_be_moved(project: Path, installed: Installed) -> None:
+    moved = project / "moved"
+    shutil.copytree(installed.prefix, moved, symlinks=True)
+    (project / "CMakeLists.txt").write_text(SNIPPETS["cmake"])
+    build = project / "build"
+    call("cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={moved}")
+    call("cmake", "--build", build)
+    command = (build / "CMakeFiles" / "example.dir" / "link.txt").read_text()
+    assert str(moved) in command and str(installed.prefix) not in command
+
+
+def test_a_rust_project_has_it(tmp_path: Path) -> None:
+    (tmp_path / "libvgetrandom").symlink_to(SOURCE)
+    folder = tmp_path / "example"
+    (folder / "src").mkdir(parents=True)
+    package = '[package]\nname = "example"\nversion = "1.0.0"\nedition = "2024"\n'
+    (folder / "Cargo.toml").write_text(package + SNIPPETS["toml"])
+    main = 'fn main() {\n    println!("{}", getrandom::u64().unwrap() > 0);\n}\n'
+    (folder / "src" / "main.rs").write_text(SNIPPETS["rust"] + main)
+    said = call(
+        "env",
+        f"CARGO_TARGET_DIR={TARGET / 'stranger'}",
+        'RUSTFLAGS=--cfg getrandom_backend="custom"',
+        "cargo",
+        "run",
+        f"--manifest-path={folder / 'Cargo.toml'}",
+        timeout=BUILD,
+    )
+    assert said[-1] == "true"
+    program = TARGET / "stranger" / "debug" / "example"
+    assert {"vgetrandom", "__getrandom_v03_custom"} <= global_names(program)
+
+
+def test_the_crate_could_be_published() -> None:
+    lines = cargo("publish", "--dry-run", "--locked", "--allow-dirty")
+    assert any("aborting upload due to dry run" in line for line in lines)
+    assert not [line for line in lines if "manifest has no" in line]
+
+
+MACHINES = {
+    "big-endian": ("aarch64-linux-gnu-gcc", "-mbig-endian", "aarch64", "big"),
+    "32 bits": ("gcc", "-m32", "x86", "little"),
+    "x32": ("gcc", "-mx32", "x86_64", "little"),
+    "another CPU": ("riscv64-linux-gnu-gcc", "-O2", "riscv64", "little"),
+}
+CROSS_FILE = """
+[binaries]
+c = ['{compiler}', '{flag}']
+ar = 'ar'
+[host_machine]
+system = 'linux'
+cpu_family = '{cpu}'
+cpu = '{cpu}'
+endian = '{endian}'
+"""
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_other_machines_are_refused(machine: str, tmp_path: Path) -> None:
+    compiler, flag, cpu, endian = MACHINES[machine]
+    cross = tmp_path / "cross.ini"
+    cross.write_text(
+        CROSS_FILE.format(compiler=compiler, flag=flag, cpu=cpu, endian=endian)
+    )
+    by_meson: list[str | Path] = [
+        "meson",
+        "setup",
+        "--cross-file",
+        cross,
+        tmp_path / "build",
+        SOURCE,
+    ]
+    by_hand: list[str | Path] = [compiler, flag, "-E", SOURCE / "src" / "compiler.h"]
+    for command in (by_meson, by_hand):
+        done = process.call(command, tmp_path, BUILD)
+        assert done.status
+        assert any(REFUSED in line for line in done.lines), done.tail(5)
+
+
+@pytest.fixture(scope="module")
+def musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build with musl's compiler, which has none of the kernel's headers."""
+    folder = tmp_path_factory.mktemp("musl")
+    headers = folder / "headers"
+    headers.mkdir()
+    system = Path("/usr/include")
+    for name in ("linux", "asm-generic"):
+        (headers / name).symlink_to(system / name)
+    (headers / "asm").symlink_to(next(system.glob("*-linux-gnu/asm")))
+    call(
+        "env",
+        "CC=musl-gcc",
+        "PKG_CONFIG_LIBDIR=/nonexistent",
+        "meson",
+        "setup",
+        "-Dbench=disabled",
+        "-Dwerror=true",
+        f"-Dc_args=-idirafter {headers}",
+        folder / "build",
+        SOURCE,
+        timeout=BUILD,
+    )
+    run_tests(folder / "build", ON_MUSL)
+    return folder / "build"
+
+
+def run_tests(build: Path, names: tuple[str, ...]) -> None:
+    """Build these tests and what they open, run them, and have none skipped."""
+    programs = [f"tests/{name}" for name in names]
+    libraries = (next_library(build), "tests/libplugin.so")
+    call("ninja", "-C", build, *programs, *libraries, timeout=BUILD)
+    for name in names:
+        call(build / "tests" / name, *opened(build, name))
+
+
+def next_library(build: Path) -> str:
+    lines = call("ninja", "-C", build, "-t", "targets", "all")
+    (name,) = {
+        found[1]
+        for line in lines
+        if (found := re.match(r"(libvgetrandom\.so\.[\d.]+):", line))
+    }
+    return name
+
+
+def opened(build: Path, name: str) -> tuple[Path, ...]:
+    """Return the arguments of a test: what it opens."""
+    libraries = {
+        "open_library": build / next_library(build),
+        "plugin_unload": build / "tests" / "libplugin.so",
+    }
+    return (libraries[name],) if name in libraries else ()
+
+
+def test_on_musl_its_tests_pass(musl: Path) -> None:
+    interpreter = call("readelf", "--program-headers", musl / "tests" / "open_library")
+    assert any("ld-musl" in line for line in interpreter)
+
+
+@pytest.fixture(scope="module")
+def new_glibc() -> Iterator[Loader]:
+    folder = cache_home() / "debian" / "glibc"
+    folder.mkdir(parents=True, exist_ok=True)
+    yield find_glibc(folder)
+
+
+def test_on_a_glibc_that_has_the_vdso_its_tests_pass(
+    new_glibc: Loader, tmp_path: Path
+) -> None:
+    call("meson", "setup", "-Dbench=disabled", tmp_path, SOURCE, timeout=BUILD)
+    run_tests(tmp_path, ON_NEW_GLIBC)
+    for name in ON_NEW_GLIBC:
+        program = tmp_path / "tests" / name
+        call(*new_glibc.command(program), *opened(tmp_path, name))
