@@ -186,10 +186,12 @@ def test_junit_counts_what_it_holds() -> None:
     assert root.tag == "testsuites"
     assert int(root.attrib["tests"]) == len(cases) == 4 * 6 + 3 + 2
     for tag, attribute in (("failure", "failures"), ("skipped", "skipped")):
-        for element in (root, *root):
-            held = len(element.findall(f".//{tag}"))
-            assert int(element.attrib[attribute]) == held
+        for suite in root:
+            assert int(suite.attrib[attribute]) == len(suite.findall(f".//{tag}"))
         assert root.findall(f".//{tag}")
+    assert int(root.attrib["failures"]) == len(root.findall(".//failure"))
+    # Jenkins' schema, junit-10.xsd, has no other attributes here.
+    assert root.attrib.keys() == {"name", "tests", "failures", "errors", "time"}
     (clock,) = root.findall("./testsuite[@name='prove kstack: lfsr']/*[@name='clock']")
     (failure,) = clock
     assert failure.attrib["message"] == "VULNERABLE, but BLOCKED is expected"
