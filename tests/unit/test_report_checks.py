@@ -263,6 +263,8 @@ def test_a_command_that_boots_writes_them_too(
     stress = ("stress", "kpkeys", "--kernels", "lockdep")
     with pytest.raises(InputError, match="--json and --ktap cannot both"):
         lab.temper(*stress, "--json", "-", "--ktap", "-")
+    with pytest.raises(InputError, match="--plan makes no test results"):
+        lab.temper(*stress, "--plan", "--junit", str(tmp_path / "x.xml"))
     assert lab.built == 0
     done = lab.temper(*stress, "--ktap", "-", "--junit", str(tmp_path / "x.xml"))
     assert done.exit_code == 1
