@@ -28,12 +28,14 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeLab:
         ("linux/Makefile/report", "Not a directory"),
         ("x" * 300, "File name too long"),
         ("dangling", "No such file or directory"),
+        ("circle", "Too many levels of symbolic links"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_built(
     lab: FakeLab, tmp_path: Path, name: str, why: str
 ) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "none" / "report")
+    (tmp_path / "circle").symlink_to("circle")
     with pytest.raises(InputError) as caught:
         lab.temper(*STRESS, "--json", str(tmp_path / name))
     assert caught.value.message == f"cannot write {tmp_path / name}: {why}"
@@ -45,6 +47,26 @@ def test_every_report_is_written_somewhere(option: str) -> None:
     with pytest.raises(InputError) as caught:
         CliRunner().invoke(app, ["report", option, ""], catch_exceptions=False)
     assert caught.value.message == f"{option} needs the name of a file, or -"
+
+
+@pytest.mark.parametrize("options", [("--json", "--ktap"), ("--csv", "--md")])
+@pytest.mark.parametrize(("one", "other"), [("-", "-"), ("x", "x"), ("x", "link")])
+def test_no_two_reports_go_to_one_place(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, str],
+    one: str,
+    other: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("x")
+    words = ["report", options[0], one, options[1], other]
+    place = "stdout" if one == "-" else tmp_path / "x"
+    with pytest.raises(InputError) as caught:
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert caught.value.message == (
+        f"{options[0]} and {options[1]} cannot both be {place}"
+    )
 
 
 def test_a_run_that_fails_leaves_no_file_and_no_damage(

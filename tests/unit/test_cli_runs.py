@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 from unprivileged import run_python
 
 from temper.cli import app
+from temper.cli.output import confirmed
 from temper.errors import InputError, StoreError
 from temper.store import Store
 
@@ -47,6 +48,13 @@ def test_nothing_is_deleted_without_consent() -> None:
         temper("delete", "1")
     assert caught.value.hint == "--yes removes it without asking"
     assert left() == [3, 2, 1]
+
+
+def test_nobody_consents_on_a_closed_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As Python has it after "temper delete 1 <&-".
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="no terminal to confirm it on"):
+        confirmed("Delete all of this?")
 
 
 @pytest.mark.parametrize(

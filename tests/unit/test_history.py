@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from samples import STARTED, changed, price_run
 from test_diff import of_variant, price, slower
-from test_proof_report import CONSTANT, GOOD, boot, records, stored
+from test_proof_report import CONSTANT, GOOD, RANDOM, boot, records, stored
 from typer.testing import CliRunner
 
 from temper.analysis.history import HistoryReport, history_report
@@ -107,6 +107,17 @@ def test_only_some_variants_and_workloads() -> None:
     assert report.only([], []) == report
 
 
+def test_a_baseline_comes_first_and_one_run_is_not_compared() -> None:
+    report = history(price(variants=("off", "stock", "lfsr")))
+    backwards = report.model_copy(update={"prices": report.prices[::-1]})
+    assert backwards.variants == ["off", "lfsr", "stock"]
+    one, two = history(price()), history(price(), price(number=9))
+    assert "1 finished run.**" in to_markdown([history_document(one)])
+    assert "2 finished runs. 'temper diff RUN RUN'" in to_markdown(
+        [history_document(two)]
+    )
+
+
 def test_a_run_that_cannot_be_read_is_left_out_and_told() -> None:
     def damaged() -> StoredRun:
         raise StoreError("the raw file is damaged")
@@ -129,6 +140,11 @@ def test_outcomes_of_proofs_are_told_by_variant_and_proof() -> None:
     ]
     assert ["7 6.12.117 3f9c2b7d", "BLOCKED"] in rows(report)
     assert ["8 6.12.117 3f9c2b7d", "VULNERABLE"] in rows(report)
+
+
+def test_a_proof_with_a_surprise_is_not_good() -> None:
+    missed = {**GOOD, **dict([boot("constant", records(RANDOM, on=False))])}
+    assert not history(proof(7, missed), kind=Kind.PROVE).runs[0].good
 
 
 def test_of_many_proofs_the_worst_is_told() -> None:

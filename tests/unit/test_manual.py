@@ -86,9 +86,21 @@ def test_what_looks_like_a_request_is_text() -> None:
         .SH is a \\fBrequest\\fR, and 'so is this.
         """
 
-    @odd.command()
-    def second() -> None:
-        """Do another thing."""
+    wrapped = f"{'x' * 70} .TH begins a line.\n\n'so does this."
+
+    @odd.command(help=wrapped)
+    def second() -> None: ...
 
     page = manual_page(typer.Context(get_command(odd), info_name="odd"))
     assert ".SH is a \\fBrequest\\fR, and 'so is this." in read(page)
+    assert f"{'x' * 70} .TH begins a line. 'so does this." in read(page)
+
+
+def test_bold_words_may_be_in_two_lines() -> None:
+    odd = typer.Typer()
+
+    @odd.command(help=f"Do [bold]temper {'x' * 60}[/].")
+    def only() -> None: ...
+
+    page = manual_page(typer.Context(get_command(odd), info_name="odd"))
+    assert f"\\fBtemper\n{'x' * 60}\\fR." in page

@@ -97,6 +97,23 @@ def test_a_price_passes_what_was_measured() -> None:
     assert "stock, ctx/pipe" not in refused
 
 
+def test_a_variant_without_a_boot_fails() -> None:
+    run = price_run()
+    boots = [boot for boot in run.boots if boot.facts.variant == "off"]
+    found = results(price_report(run.model_copy(update={"boots": boots})))
+    assert found["stock, price"] is FAILED
+
+
+def test_a_selftest_says_what_differs_and_what_failed() -> None:
+    made = exactness_report(
+        run_of({1: fails(odd(1, "workload")), 5: odd(5, "classes")})
+    )
+    ((check,),) = (suite.checks for suite in suites(made))
+    assert check.why[0] == "3 of 4 pairs of boots have counts"
+    assert check.why[1].startswith("pair 3: ")
+    assert check.why[2:] == ("boot 2: it hung",)
+
+
 def test_a_trial_passes_what_is_clean() -> None:
     good, bad = stress_boot(BOOTS[0]), stress_boot(BOOTS[1], console="BUG: bad\n")
     assert results(trial(good, bad)) == {
@@ -167,7 +184,7 @@ def test_ktap_has_a_test_for_each_suite_and_each_result_in_a_line() -> None:
     off, stock = (made.evidence[name]["prediction"] for name in ("off", "stock"))
     made.evidence["off"]["prediction"] = off.model_copy(update={"expected": None})
     made.evidence["stock"]["prediction"] = stock.model_copy(
-        update={"reasons": ["line\n#1 of\x1b a\twarning\ud800\x85"]}
+        update={"reasons": ["line\n#1 of\x1b a\twarning\ud800\x9b\x85"]}
     )
     assert to_ktap([made]) == KTAP
 
@@ -186,10 +203,12 @@ def test_junit_counts_what_it_holds() -> None:
     assert root.tag == "testsuites"
     assert int(root.attrib["tests"]) == len(cases) == 4 * 6 + 3 + 2
     for tag, attribute in (("failure", "failures"), ("skipped", "skipped")):
-        for element in (root, *root):
-            held = len(element.findall(f".//{tag}"))
-            assert int(element.attrib[attribute]) == held
+        for suite in root:
+            assert int(suite.attrib[attribute]) == len(suite.findall(f".//{tag}"))
         assert root.findall(f".//{tag}")
+    assert int(root.attrib["failures"]) == len(root.findall(".//failure"))
+    # Jenkins' schema, junit-10.xsd, has no other attributes here.
+    assert root.attrib.keys() == {"name", "tests", "failures", "errors", "time"}
     (clock,) = root.findall("./testsuite[@name='prove kstack: lfsr']/*[@name='clock']")
     (failure,) = clock
     assert failure.attrib["message"] == "VULNERABLE, but BLOCKED is expected"
@@ -213,7 +232,9 @@ def test_junit_holds_what_kernels_print() -> None:
     odd_ones = "\x00\x1b[31m \ud800 <&> \N{GRINNING FACE}\n"
     boots = [stress_boot(name) for name in BOOTS]
     boots[0] = changed(boots[0], status="boot_error", error=odd_ones)
-    root = ElementTree.fromstring(to_junit([trial(*boots)]).encode())
+    made = trial(*boots).model_copy(update={"command": "temper a\x1b"})
+    root = ElementTree.fromstring(to_junit([made]).encode())
+    assert root.find(".//property[@value='temper a\ufffd']") is not None
     (failure,) = root.iter("failure")
     assert failure.text is not None
     assert failure.text.startswith("\ufffd\ufffd[31m \ufffd <&> \N{GRINNING FACE}\n")
@@ -261,6 +282,8 @@ def test_a_command_that_boots_writes_them_too(
     stress = ("stress", "kpkeys", "--kernels", "lockdep")
     with pytest.raises(InputError, match="--json and --ktap cannot both"):
         lab.temper(*stress, "--json", "-", "--ktap", "-")
+    with pytest.raises(InputError, match="--plan makes no test results"):
+        lab.temper(*stress, "--plan", "--junit", str(tmp_path / "x.xml"))
     assert lab.built == 0
     done = lab.temper(*stress, "--ktap", "-", "--junit", str(tmp_path / "x.xml"))
     assert done.exit_code == 1

@@ -3,6 +3,8 @@ import io
 import json
 
 from samples import price_run, proof_report_of_many
+from test_stress import BOOTS, boot
+from test_stress import report as trial
 
 from temper.analysis.price import price_report
 from temper.report.as_csv import to_csv
@@ -44,3 +46,9 @@ def test_what_json_calls_null_is_empty() -> None:
         if (line["variant"], line["proof"]) == ("off", "storm")
     ]
     assert line["expected"] == ""
+
+
+def test_a_boot_has_all_that_went_wrong_in_one_cell() -> None:
+    report = trial(*map(boot, BOOTS))
+    report.boots[0] = report.boots[0].model_copy(update={"wrong": ["a, b", "c"]})
+    assert lines(to_csv(report))[0]["wrong"] == "a, b; c"

@@ -16,7 +16,12 @@ from samples import (
 
 from temper.analysis.models import PriceReport
 from temper.analysis.price import price_report
-from temper.report.brief import other_lines, trust_lines
+from temper.report.brief import (
+    brief_legend,
+    brief_title,
+    other_lines,
+    trust_lines,
+)
 from temper.report.document import (
     Bullets,
     Cell,
@@ -146,6 +151,49 @@ def test_the_five_most_expensive_stand_for_many() -> None:
         "stock, 26 other workloads: -16 to +9 (-8.0 % to +4.5 %), p99 up to "
         "+49.5 % (it/5)."
     )
+
+
+def test_a_percentile_is_told_only_where_it_costs_more_than_every_median() -> None:
+    first, *others = many(31)
+    rows = {
+        name: row.model_copy(update={"delta": 190.0, "delta_percent": 95.0})
+        for name, row in first.rows.items()
+    }
+    dear = Summary("it/dear", "stock", rows, samples=10_000)
+    [line] = other_lines([*others, dear])
+    assert line == "stock, 31 other workloads: -16 to +190 (-8.0 % to +95.0 %)."
+
+
+def test_the_legend_says_what_the_remarks_leave_out() -> None:
+    report = price_report(price_run())
+    found = summaries(report)
+    assert "Left out: the largest sample" in brief_legend(report, found)
+    uniform = [each for each in found if each.is_uniform]
+    assert "Left out" not in brief_legend(report, uniform)
+
+
+def test_counts_that_are_not_exact_are_called_so_first() -> None:
+    report = price_report(price_run())
+    assert "EXACT" not in brief_title(report)
+    torn = report.model_copy(update={"exact": False})
+    assert brief_title(torn).startswith("NOT EXACT. Instructions per operation")
+
+
+def test_what_a_variant_saves_is_told_as_well() -> None:
+    report = price_report(price_run(("off", "stock", "temper")))
+    saved = [
+        row.model_copy(
+            update={
+                "per_operation": row.baseline_per_operation,
+                "baseline_per_operation": row.per_operation,
+            }
+        )
+        for row in report.classes
+    ]
+    told = "\n".join(trust_lines(report.model_copy(update={"classes": saved})))
+    assert "stock -1 kernel_rdtsc." in told
+    assert f"Outside the samples of {GETPID}, stock takes " in told
+    assert "fewer instructions per operation." in told
 
 
 def test_few_are_all_shown() -> None:

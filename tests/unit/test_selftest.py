@@ -106,6 +106,11 @@ def test_a_pair_that_agrees_only_with_itself_is_noticed() -> None:
     assert not report.exact
 
 
+def test_the_first_boots_may_be_the_outliers() -> None:
+    report = exactness_report(run_of({n: odd(n, "workload") for n in (0, 1)}))
+    assert report.outliers == [1, 2]
+
+
 def test_a_missing_boot_is_no_proof_of_exactness() -> None:
     report = exactness_report(run_of({7: None}))
     assert (report.exact, report.complete, report.pairs) == (False, False, 3)

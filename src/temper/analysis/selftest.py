@@ -133,6 +133,6 @@ def _unequal(pair: int, what: str, outliers: Sequence[int]) -> UnequalPair:
 def _failed(boots: Sequence[StoredBoot]) -> list[FailedBoot]:
     return [
         FailedBoot(boot=boot.facts.repeat + 1, error=boot.facts.error)
-        for boot in sorted(boots, key=lambda boot: boot.facts.repeat)
+        for boot in boots
         if boot.facts.status != "ok"
     ]

@@ -1,5 +1,6 @@
 """The files that reports go to, in the forms that programs read."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -50,7 +51,7 @@ __all__ = ["CsvPath", "Files", "JsonPath", "JunitPath", "KtapPath"]
 class Files:
     """Form -> the file it goes to; ``-`` is stdout, None is nowhere.
 
-    Raises InputError if two forms would be mixed on stdout.
+    Raises what ``check_apart`` does.
     """
 
     json: str | None = None
@@ -59,9 +60,7 @@ class Files:
     junit: str | None = None
 
     def __post_init__(self) -> None:
-        mixed = [f"--{form}" for form, file in self._given.items() if file == "-"]
-        if len(mixed) > 1:
-            raise InputError(f"{' and '.join(mixed)} cannot both be stdout")
+        check_apart(**self._given)
 
     def __bool__(self) -> bool:
         return bool(self._given)
@@ -82,6 +81,17 @@ class Files:
     @property
     def _given(self) -> dict[str, str]:
         return {form: file for form, file in vars(self).items() if file}
+
+
+def check_apart(**files: str | None) -> None:
+    """Raise InputError if two forms, form=file, would go to one file or to stdout."""
+    taken: dict[str, str] = {}
+    for form, file in files.items():
+        if file:
+            place = "stdout" if file == "-" else os.path.realpath(file)
+            other = taken.setdefault(place, form)
+            if other != form:
+                raise InputError(f"--{other} and --{form} cannot both be {place}")
 
 
 _WRITERS: Mapping[str, Callable[[Sequence[Report]], str]] = {

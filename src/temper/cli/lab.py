@@ -8,6 +8,7 @@ from pathlib import Path
 
 from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.arch import Arch, arch_named
+from temper.cli.files import Files
 from temper.cli.output import publish
 from temper.errors import InputError, StoreError
 from temper.kernel import Cache, expected_seconds
@@ -59,10 +60,14 @@ class Lab:
         """What builds kernels."""
         return Workshop(self.arch, self.cache, self.progress)
 
-    def show(self, plan: RunPlan, json: str | None, resume: int | None) -> None:
+    def show(self, plan: RunPlan, files: Files, resume: int | None) -> None:
         """Print what a plan takes, without building or booting anything."""
         if resume is not None:
             raise InputError("--plan shows a new run", "leave out --resume")
+        if files.ktap or files.junit:
+            raise InputError(
+                "--plan makes no test results", "leave out --ktap and --junit"
+            )
         machine = self._machine(plan)
         if plan.cpu:
             _check_cpus(machine, plan)
@@ -76,7 +81,7 @@ class Lab:
             at_once=machine.boots_at_once(plan.work.cpus, plan.work.memory),
         )
         data = plan.model_dump_json(indent=2) + "\n"
-        publish(json, data, plan_document(plan, takes))
+        publish(files.json, data, plan_document(plan, takes))
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         """Build what a plan needs, boot it, and return the run; or resume one."""

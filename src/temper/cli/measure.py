@@ -104,7 +104,7 @@ def prove(
         sabotage=sabotage,
     )
     if only_plan:
-        return lab.show(plan, json, resume)
+        return lab.show(plan, files, resume)
     report = proof_report(lab.run(plan, resume))
     files.publish(report, proof_document(report), full=full)
     if not (report.proven and report.as_expected):
@@ -151,7 +151,7 @@ def price(
     described = feature_named(feature)
     plan = lab.planner.price(described, calls, listed(variants), baseline=baseline)
     if only_plan:
-        return lab.show(plan, json, resume)
+        return lab.show(plan, files, resume)
     _show_price(price_report(lab.run(plan, resume)), files, full)
 
 
@@ -190,7 +190,7 @@ def compare(
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
     if only_plan:
-        return lab.show(plan, json, resume)
+        return lab.show(plan, files, resume)
     _show_price(price_report(lab.run(plan, resume)), files, full)
 
 

@@ -41,14 +41,16 @@ def check_output(
 
 
 def _check_writable(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if path.is_file():
-        path.open("ab").close()
-    # Devices and pipes are not tried: opening one may wait for its reader.
-    elif not path.exists():
+    try:
+        path.stat()
+    except FileNotFoundError:
         # What a link points to must exist only after writing through it.
         tempfile.TemporaryFile(dir=path.resolve().parent).close()
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    # Devices and pipes are not tried: opening one may wait for its reader.
+    if path.is_file():
+        path.open("ab").close()
 
 
 def write(file: str, text: str) -> None:
@@ -78,8 +80,9 @@ def confirmed(question: str) -> bool:
     return typer.confirm(question)
 
 
-def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty()
+def _is_terminal(stream: TextIO | None) -> bool:
+    # Python has none if the caller closed it.
+    return stream is not None and stream.isatty()
 
 
 def show_documents(*documents: Document, full: bool = False) -> None:

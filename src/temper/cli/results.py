@@ -9,7 +9,14 @@ from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
 from temper.analysis.selftest import ExactnessReport, exactness_report
 from temper.analysis.trial import TrialReport, trial_report
-from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
+from temper.cli.files import (
+    CsvPath,
+    Files,
+    JsonPath,
+    JunitPath,
+    KtapPath,
+    check_apart,
+)
 from temper.cli.options import LARGEST_RUN, Full
 from temper.cli.output import check_output, show_documents, write
 from temper.errors import InputError
@@ -60,6 +67,7 @@ def report(
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown, or data for programs."""
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
+    check_apart(**vars(files), html=html, md=md)
     with Store.open_to_read(progress=on_stderr()) as store:
         found = _reports(store, run)
     files.write(*found)

@@ -62,7 +62,7 @@ def exact(
     described = feature_named(feature)
     plan = plan_exact(lab.planner, described, pairs, calls, control=control)
     if only_plan:
-        return lab.show(plan, json, resume)
+        return lab.show(plan, files, resume)
     report = exactness_report(lab.run(plan, resume))
     files.publish(report, exactness_document(report))
     if not report.exact:

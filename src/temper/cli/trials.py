@@ -54,7 +54,7 @@ def stress(
     described = feature_named(feature)
     plan = plan_stress(lab.planner, described, seconds, listed(kernels))
     if only_plan:
-        return lab.show(plan, json, resume)
+        return lab.show(plan, files, resume)
     _show_trial(trial_report(lab.run(plan, resume)), files)
 
 
@@ -85,7 +85,7 @@ def events(
     described = feature_named(feature)
     plan = plan_events(lab.planner, described, listed(names))
     if only_plan:
-        return lab.show(plan, json, resume)
+        return lab.show(plan, files, resume)
     _show_trial(trial_report(lab.run(plan, resume)), files)
 
 

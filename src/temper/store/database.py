@@ -24,7 +24,7 @@ _FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGED_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _POSTGRESQL_DISK_FULL = "53100"
 
-_HOST_HINT = "check that its folder is writable and has space left"
+_HOST_HINT = "check that you may read and write its folder, and that it has space left"
 
 
 def parse_url(text: str) -> URL:
