@@ -69,8 +69,9 @@ def test_runs_with_another_baseline_are_told_apart() -> None:
     plan = usual.plan.model_copy(update={"baseline": "stock"})
     report = history(usual, usual.model_copy(update={"id": 8, "plan": plan}))
     assert [run.baseline for run in report.runs] == ["off", "stock"]
-    assert [["7", "off"], ["8", "stock"]] == [
-        [row[0], row[3]] for row in rows(report) if row[0] in ("7", "8")
+    assert [[row[0], row[3]] for row in rows(report) if row[0] in ("7", "8")] == [
+        ["7", "off"],
+        ["8", "stock"],
     ]
     assert ["7 6.12.117 3f9c2b7d", "+14", "+14", "+14"] in rows(report)
     assert ["8 6.12.117 3f9c2b7d", "220", "224", "158"] in rows(report)
