@@ -34,7 +34,7 @@ static inline void draw_pass_through(uint8_t *out, size_t len)
 	draw_by_lengths(out, len, lengths, sizeof(lengths) / sizeof(*lengths));
 }
 
-static inline void vgr_draw_bulk(uint8_t *out, size_t len)
+static inline void draw_bulk(uint8_t *out, size_t len)
 {
 	static const size_t lengths[] = { 128, 300, 4096, 1021, 70000, 256, 65568, 8192 };
 
@@ -60,7 +60,7 @@ static inline void draw_batch(uint8_t *out, size_t len)
 
 static const struct path paths[] = {
 	{ "pass-through", draw_pass_through },
-	{ "bulk", vgr_draw_bulk },
+	{ "bulk", draw_bulk },
 	{ "batch", draw_batch },
 };
 

@@ -77,7 +77,7 @@ static uint64_t draw_pass_through(void)
 }
 
 /* Returns the end, which is expanded last. */
-static uint64_t vgr_draw_bulk(void)
+static uint64_t draw_bulk(void)
 {
 	uint64_t values[BULK_SIZE / sizeof(uint64_t)];
 
@@ -95,7 +95,7 @@ static void draw_round(int round)
 	nanoseconds[round] = now();
 	draws[SYSTEM_CALL][round] = draw_system_call();
 	draws[PASS_THROUGH][round] = draw_pass_through();
-	draws[BULK][round] = vgr_draw_bulk();
+	draws[BULK][round] = draw_bulk();
 	draws[BATCH][round] = vgetrandom_batch_u64();
 }
 
