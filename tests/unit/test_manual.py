@@ -87,6 +87,7 @@ def test_what_looks_like_a_request_is_text() -> None:
         """
 
     wrapped = f"{'x' * 70} .TH begins a line.\n\n'so does this."
+    wrapped += f"\n\n{'y' * 64} linux-source"
 
     @odd.command(help=wrapped)
     def second() -> None: ...
@@ -94,6 +95,8 @@ def test_what_looks_like_a_request_is_text() -> None:
     page = manual_page(typer.Context(get_command(odd), info_name="odd"))
     assert ".SH is a \\fBrequest\\fR, and 'so is this." in read(page)
     assert f"{'x' * 70} .TH begins a line. 'so does this." in read(page)
+    # A line of roff that ends in a hyphen would be followed by a space.
+    assert "y linux-source" in read(page)
 
 
 def test_bold_words_may_be_in_two_lines() -> None:
