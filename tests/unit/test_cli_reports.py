@@ -1,12 +1,17 @@
 """Which stored runs ``temper report`` shows together."""
 
+import json
 from pathlib import Path
 
 import pytest
 from samples import price_run
+from test_proof_report import stored
+from typer.testing import CliRunner
 
+from temper.cli import app
 from temper.cli.lab import _readable
 from temper.cli.results import _other_half
+from temper.record.boot import StoredRun
 from temper.record.plan import Kind, ProofPlan, RunPlan
 from temper.store import Store
 
@@ -59,6 +64,36 @@ def test_a_proof_of_something_else_does_not(
         older = store_run(store, proof)
         store_run(store, proof.model_copy(update=change))
         assert _other_half(store, priced) == older
+
+
+def save(store: Store, run: StoredRun) -> None:
+    number = store.create_run(run.plan)
+    for boot in run.boots:
+        store.save_boot(number, boot)
+    store.finish(number)
+
+
+def test_a_proof_is_shown_before_its_price(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEMPER_DATA", str(tmp_path))
+    monkeypatch.delenv("TEMPER_STORE", raising=False)
+    with Store.open() as store:
+        save(store, stored())
+        save(store, price_run())
+
+    def temper(*words: str) -> str:
+        words = ("report", *words)
+        return CliRunner().invoke(app, words, catch_exceptions=False).stdout
+
+    headings = [
+        line for line in temper("--md", "-").splitlines() if line.startswith("# ")
+    ]
+    assert headings == ["# Proof of kstack", "# Price of kstack"]
+    assert len(temper("2", "--md", "-", "--full")) > len(temper("2", "--md", "-"))
+    # The forms that hold one report hold the price.
+    assert json.loads(temper("--json", "-"))["kind"] == "price"
+    assert temper("--csv", "-").startswith("workload,class,")
 
 
 def test_a_damaged_run_is_left_out_of_an_estimate(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from temper.errors import InputError, StoreError
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind
+from temper.report.document import Section, Table, Tone
 from temper.report.history_document import history_document
 from temper.report.markdown import to_markdown
 from temper.store import Store
@@ -87,6 +88,27 @@ def test_counts_that_did_not_repeat_are_marked() -> None:
     report = history(price(torn))
     assert not report.runs[0].good
     assert ["8 6.12.117 3f9c2b7d", "+14 (?)", "+14 (?)", "+14 (?)"] in rows(report)
+    assert tones(report) == {Tone.DOUBT}
+    assert tones(history(price())) == {Tone.PLAIN}
+
+
+def tones(report: HistoryReport) -> set[Tone]:
+    """Return the tones of all prices."""
+    _, *variants = history_document(report).blocks
+    return {
+        cell.tone
+        for section in variants
+        if isinstance(section, Section)
+        for table in section.blocks
+        if isinstance(table, Table)
+        for row in table.rows
+        for cell in row.cells
+    }
+
+
+def test_a_kernel_that_was_given_is_known_by_its_hash() -> None:
+    report = history(price(lambda boot: changed(boot, key="file:0123456789")))
+    assert ["8 6.12.117 01234567", "206", "210", "144"] in rows(report)
 
 
 def test_a_refused_price_is_told_and_leaves_the_others() -> None:

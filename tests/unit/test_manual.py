@@ -56,6 +56,8 @@ def test_man_has_nothing_to_complain_about(page: str) -> None:
 
 def test_it_has_every_command_with_its_options(page: str) -> None:
     text = read(page)
+    assert "--version Show the version and exit." in text
+    assert " diff [OPTIONS] {RUN} {RUN} Say what changed" in text
     sections = re.split(r"(?<=\n)\.SS ", page)
     found = list(commands(typer.Context(get_command(app), info_name="temper")))
     assert len(found) == len(sections) - 1
@@ -87,6 +89,7 @@ def test_what_looks_like_a_request_is_text() -> None:
         """
 
     wrapped = f"{'x' * 70} .TH begins a line.\n\n'so does this."
+    wrapped += f"\n\n{'y' * 64} linux-source"
 
     @odd.command(help=wrapped)
     def second() -> None: ...
@@ -94,6 +97,9 @@ def test_what_looks_like_a_request_is_text() -> None:
     page = manual_page(typer.Context(get_command(odd), info_name="odd"))
     assert ".SH is a \\fBrequest\\fR, and 'so is this." in read(page)
     assert f"{'x' * 70} .TH begins a line. 'so does this." in read(page)
+    # A line of roff that ends in a hyphen would be followed by a space.
+    assert "y linux-source" in read(page)
+    assert page.count(".PP\n") == 3
 
 
 def test_bold_words_may_be_in_two_lines() -> None:

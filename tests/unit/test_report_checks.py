@@ -228,13 +228,14 @@ def test_junit_tells_how_long_boots_took() -> None:
     assert float(root.attrib["time"]) == pytest.approx(sum(times))
 
 
-def test_junit_holds_what_kernels_print() -> None:
+def test_junit_holds_what_kernels_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEMPER_COMMAND", "./temper")
     odd_ones = "\x00\x1b[31m \ud800 <&> \N{GRINNING FACE}\n"
     boots = [stress_boot(name) for name in BOOTS]
     boots[0] = changed(boots[0], status="boot_error", error=odd_ones)
     made = trial(*boots).model_copy(update={"command": "temper a\x1b"})
     root = ElementTree.fromstring(to_junit([made]).encode())
-    assert root.find(".//property[@value='temper a\ufffd']") is not None
+    assert root.find(".//property[@value='./temper a\ufffd']") is not None
     (failure,) = root.iter("failure")
     assert failure.text is not None
     assert failure.text.startswith("\ufffd\ufffd[31m \ufffd <&> \N{GRINNING FACE}\n")

@@ -170,6 +170,9 @@ def test_the_legend_says_what_the_remarks_leave_out() -> None:
     assert "Left out: the largest sample" in brief_legend(report, found)
     uniform = [each for each in found if each.is_uniform]
     assert "Left out" not in brief_legend(report, uniform)
+    assert "About:" not in brief_legend(report, uniform)
+    about = summary(priced(GETPID, [(220, 9_800), (221, 200)]), GETPID)
+    assert "About: within 1 %" in brief_legend(report, [about])
 
 
 def test_counts_that_are_not_exact_are_called_so_first() -> None:
