@@ -690,3 +690,13 @@ def test_every_field_is_explained(model: type[BaseModel]) -> None:
     page = (REPOSITORY / "docs" / "adding-a-feature.md").read_text()
     explained = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     assert model.model_fields.keys() - {"folder"} <= set(explained)
+
+
+def test_a_control_must_be_expected_to_fall_to_every_attack() -> None:
+    kstack = feature_named("kstack")
+    partly = kstack.variants["off"].model_copy(
+        update={"expect": {"prediction": Outcome.VULNERABLE}}
+    )
+    changed = kstack.model_copy(update={"variants": {"off": partly, "stock": partly}})
+    with pytest.raises(InputError, match="stock is no control"):
+        changed.against(control="stock")
