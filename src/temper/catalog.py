@@ -89,7 +89,7 @@ class Variant(Plain):
     proof that is not in the table may have any outcome, which is just reported.
     """
     patches: tuple[Inside, ...] = ()
-    """Folders of ``*.patch`` in the feature's folder, in order."""
+    """Folders of ``*.patch`` in the feature's folder, or single patches, in order."""
     config: tuple[str, ...] = ()
     """``CONFIG_X=y`` lines in addition to the feature's."""
     cpu: str = ""
@@ -326,8 +326,9 @@ class Feature(Plain):
 
     def patches(self, variant: Variant) -> tuple[Path, ...]:
         """Return the patch files of ``variant``, in the order they apply."""
-        folders = (self.folder / name for name in variant.patches)
-        return tuple(p for folder in folders for p in sorted(folder.glob("*.patch")))
+        return tuple(
+            patch for name in variant.patches for patch in _patches(self.folder / name)
+        )
 
 
 def check_known(what: str, names: Collection[str], known: Collection[str]) -> None:
@@ -396,10 +397,15 @@ def _check_patches(path: Path, feature: Feature) -> None:
     tables = {"variants": feature.variants, "sabotages": feature.sabotages}
     for table, variants in tables.items():
         for name, variant in variants.items():
-            for folder in variant.patches:
-                if not any((feature.folder / folder).glob("*.patch")):
+            for given in variant.patches:
+                if not _patches(feature.folder / given):
                     where = f"{path}: {table}.{name}.patches"
-                    raise InputError(f"{where}: no *.patch in {folder}/")
+                    raise InputError(f"{where}: {given} is no patch, and has none")
+
+
+def _patches(path: Path) -> list[Path]:
+    """Return a patch, or those of a folder in the order of their names."""
+    return [path] if path.is_file() else sorted(path.glob("*.patch"))
 
 
 def _check_programs(path: Path, feature: Feature) -> None:

@@ -3,12 +3,11 @@
 They run in the sabotage kernel, so that they can be seen to fail as well.
 """
 
-import re
 from collections import Counter
-from dataclasses import replace
 
 import pytest
-from lab import new_machine, planner, prepared, run_of
+from kunit import kunit_results
+from lab import planner, prepared
 
 from temper.catalog import feature_named
 from temper.run.prepare import Prepared
@@ -16,7 +15,6 @@ from temper.run.prepare import Prepared
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 KPKEYS = feature_named("kpkeys")
-RESULT = re.compile(r"^(?:\[[^]]*\])?\s{4,}(not ok|ok) \d+ (test_\w+)(.*SKIP)?", re.M)
 NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_lazy_mmu"}
 
 
@@ -27,26 +25,7 @@ def whole() -> Prepared:
 
 
 def results(whole: Prepared, cmdline: str, cpu: str = "") -> dict[str, str]:
-    """Return test -> how it ended on one machine."""
-    plan = whole.plan
-    options = f"{cmdline} kunit.enable=1 kunit.filter_glob=kpkeys"
-    changes = {"cmdline": options, "cpu": cpu}
-    none = plan.variants["none"].model_copy(update=changes)
-    (slot,) = (slot for slot in plan.slots if slot.variant == "none")
-    plan = plan.model_copy(
-        update={
-            "variants": {**plan.variants, "none": none},
-            "work": plan.work.model_copy(update={"job": ()}),
-            "slots": (slot,),
-        }
-    )
-    run = run_of(replace(whole, plan=plan), new_machine())
-    (boot,) = run.boots
-    assert boot.facts.status == "ok", boot.facts.error
-    return {
-        name: "skip" if skipped else how
-        for how, name, skipped in RESULT.findall(boot.console)
-    }
+    return kunit_results(whole, "kpkeys", cmdline, cpu)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,11 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 KSTACK = feature_named("kstack")
 DISTINCT = {
     **dict.fromkeys(("off", "floor", "temper-off", "constant"), 1),
-    **dict.fromkeys(("stock", "lfsr", "temper", "none", "skewed"), 64),
-    **dict.fromkeys(("seed-constant", "shared-key", "no-new-key", "zero-at-boot"), 64),
+    **dict.fromkeys(("stock", "lfsr", "temper", "none", "nohz-full", "skewed"), 64),
+    **dict.fromkeys(("seed-constant", "twelve-bits", "cpu-state", "batch-key"), 64),
+    **dict.fromkeys(("shared-key", "no-new-key", "slow-key", "zero-at-boot"), 64),
+    **dict.fromkeys(("stale-cpu", "stale-online", "stale-naps"), 64),
+    "stale-nohz-full": 64,
     "three-bits": 8,
     "alternating": 2,
 }
@@ -26,11 +29,22 @@ CAUGHT_BY = {
     "three-bits": {"prediction"},
     "alternating": {"prediction"},
     "skewed": {"prediction"},
-    "seed-constant": {"storm", "early", "leak"},
+    "seed-constant": {"storm", "early", "seeds"},
+    "twelve-bits": {"seeds"},
+    "cpu-state": {"leak"},
     "shared-key": {"leak"},
     "no-new-key": {"leak"},
+    "stale-cpu": {"leak"},
+    "stale-online": {"leak"},
+    "stale-naps": {"leak"},
+    "stale-nohz-full": {"leak"},
+    "slow-key": {"leak"},
+    "batch-key": {"seeds"},
     "zero-at-boot": {"early"},
 }
+
+# Their kernel with nothing broken; it can stop its tick.
+NOT_SABOTAGED = ("none", "nohz-full")
 
 sabotages = pytest.mark.parametrize("variant", DISTINCT)
 
@@ -69,7 +83,7 @@ def test_kstack_is_proven(proved_anywhere: Answer) -> None:
 
 def test_all_of_it_was_tried(proved: Answer) -> None:
     assert set(proved.report["outcomes"]) == set(DISTINCT)
-    assert set(proved.report["sabotages"]) == {*CAUGHT_BY, "none"}
+    assert set(proved.report["sabotages"]) == {*CAUGHT_BY, *NOT_SABOTAGED}
     for variant in DISTINCT:
         assert set(outcomes(proved, variant)) == all_proofs(proved)
 
@@ -98,6 +112,11 @@ def test_an_lfsr_is_solved_from_a_few_leaks(proved_anywhere: Answer) -> None:
     assert found["hit_rate"] > 0.9
 
 
+@pytest.mark.parametrize("variant", ["temper", *NOT_SABOTAGED])
+def test_a_small_leak_would_have_been_noticed(proved: Answer, variant: str) -> None:
+    assert figures(proved, variant, "leak")["noticeable"] < 1.5
+
+
 @pytest.mark.parametrize("proof", ["early", "leak"])
 def test_an_lfsr_has_no_seed_at_first_and_never_a_new_one(
     proved_anywhere: Answer, proof: str
@@ -119,8 +138,11 @@ def test_a_sabotage_is_caught_by_the_proof_for_it(proved: Answer, variant: str) 
         assert found[proof] == "VULNERABLE", reasons(proved, variant, proof)
 
 
-def test_the_sabotage_kernel_holds_without_a_sabotage(proved: Answer) -> None:
-    assert outcomes(proved, "none") == dict.fromkeys(all_proofs(proved), "BLOCKED")
+@pytest.mark.parametrize("variant", NOT_SABOTAGED)
+def test_the_sabotage_kernel_holds_without_a_sabotage(
+    proved: Answer, variant: str
+) -> None:
+    assert outcomes(proved, variant) == dict.fromkeys(all_proofs(proved), "BLOCKED")
 
 
 @sabotages

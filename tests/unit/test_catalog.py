@@ -347,6 +347,19 @@ def test_patches_come_in_the_order_of_folders_and_names(folder: Path) -> None:
     ]
 
 
+def test_a_variant_may_have_single_patches(folder: Path) -> None:
+    toml = folder / "feature.toml"
+    toml.write_text(
+        toml.read_text().replace(
+            '"patches/6.12", "patches/extra"',
+            '"patches/6.12/0002-second.patch", "patches/extra"',
+        )
+    )
+    feature = load_feature(folder)
+    names = [path.name for path in feature.patches(feature.variants["on"])]
+    assert names == ["0002-second.patch", "0001-third.patch"]
+
+
 SABOTAGES = {
     "broken TOML": ('title = "off"', 'title = "off', "not TOML: Illegal character"),
     "unknown field": (
@@ -452,7 +465,7 @@ SABOTAGES = {
     "folder without patches": (
         '"patches/extra"',
         '"patches/6.18"',
-        "variants.on.patches: no *.patch in patches/6.18/",
+        "variants.on.patches: patches/6.18 is no patch, and has none",
     ),
     "missing program of a proof": (
         'program = "attack"\nsamples = 20',
@@ -477,7 +490,7 @@ SABOTAGES = {
     "missing patches of a sabotage": (
         "[sabotages.hollow]",
         '[sabotages.hollow]\npatches = ["proof/none"]',
-        "sabotages.hollow.patches: no *.patch in proof/none/",
+        "sabotages.hollow.patches: proof/none is no patch, and has none",
     ),
     "missing program of the definition": (
         "[in_force]",

@@ -3,92 +3,136 @@
 import re
 
 import numpy as np
+import pytest
 from generators import DEFINITION, Ints
 
 from temper.extension import judge_named
 from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judging import Verdict
+from temper.stats.judging import Arrays, Verdict
 
-leak = judge_named(FEATURES / "kstack", "leak", ("lifetime_ms", "level", "margin"))
+PARAMS = ("lifetime_ms", "late_ms", "level", "margin")
+leak = judge_named(FEATURES / "kstack", "leak", PARAMS)
 
-CALLS, LASTING = 10_000, 100
-LIFETIME = 20
+SERVED = (
+    *("spinning", "napping", "second_cpu", "second_cpu_napping", "online"),
+    *("slept", "hotplug"),
+)
+FOREIGN = ("other_cpu", "other_task")
+AT_ONCE = SERVED[:5]
+CALLS, LASTING = 40_000, 60
+BOUND = 26
 
 
-def judge(served: float, other: float = 0, rate: float = 1, jiffy: int = 1) -> Verdict:
-    """Judge a leak that serves so many milliseconds, and so many on another CPU."""
-    random = np.random.default_rng(1)
-    ms = np.sort(random.integers(0, LASTING, CALLS)) // jiffy * jiffy
-    by_luck = random.random((2, CALLS)) < 1 / 64
+def scene(served: int, rate: float = 1, calls: int = CALLS) -> tuple[Ints, Ints]:
+    """Return calls and hits of each millisecond: right for so many, then by luck."""
+    random = np.random.default_rng(served)
+    of_each = np.full(LASTING, calls // LASTING)
+    chances = np.where(np.arange(LASTING) < served, rate, 1 / 64)
+    return of_each, random.binomial(of_each, chances)
 
-    def hits(which: int, until: float) -> Ints:
-        right = (ms < until) & (random.random(CALLS) < rate) | by_luck[which]
-        return np.asarray(right, dtype=np.int64)
 
+def samples(**served: int) -> dict[str, Ints]:
+    """Return what all scenes bring; each as good as new, unless it is given."""
+    usual = dict.fromkeys(AT_ONCE, 9) | dict.fromkeys(("slept", "hotplug"), 0)
+    found: dict[str, Ints] = {}
+    for name, until in (usual | dict.fromkeys(FOREIGN, 0) | served).items():
+        found[f"{name}_calls"], found[f"{name}_hits"] = scene(until)
+    return found
+
+
+def judge(found: Arrays) -> Verdict:
+    """Judge what was found on a kernel with a tick of 10 ms."""
+    tick = np.array([10_000])
     return leak(
-        {
-            "leak_hit": hits(0, served),
-            "leak_ms": ms,
-            "other_hit": hits(1, other),
-            "other_ms": ms,
-        },
-        DEFINITION,
-        lifetime_ms=LIFETIME,
+        found,
+        {**DEFINITION, "leak_tick_us": tick},
+        lifetime_ms=10,
+        late_ms=6,
         level=1e-6,
         margin=1.25,
     )
 
 
 def test_a_key_that_is_drawn_anew_ends_it() -> None:
-    verdict = judge(served=9)
+    verdict = judge(samples())
     assert verdict.outcome is Outcome.BLOCKED
-    assert verdict.figures["served_ms"] == 9
+    assert verdict.figures["spinning_served_ms"] == 9
+    assert verdict.figures["bound_ms"] == BOUND
     assert "serves for 9 ms" in verdict.reasons[0]
 
 
-def test_time_in_jiffies_is_rounded_against_the_kernel() -> None:
-    verdict = judge(served=9, jiffy=10)
-    assert verdict.outcome is Outcome.BLOCKED
-    assert verdict.figures["served_ms"] == 10
+def test_what_would_have_been_noticed_is_said_and_small() -> None:
+    verdict = judge(samples())
+    assert 1.25 <= verdict.figures["noticeable"] < 1.5
+    assert f"{verdict.figures['noticeable']:.2f} times chance" in verdict.reasons[0]
 
 
-def test_a_key_that_is_never_drawn_anew_is_vulnerable() -> None:
-    verdict = judge(served=LASTING)
+@pytest.mark.parametrize("name", SERVED)
+def test_a_key_that_serves_too_long_is_vulnerable_in_every_scene(name: str) -> None:
+    verdict = judge(samples(**{name: 30}))
     assert verdict.outcome is Outcome.VULNERABLE
-    assert verdict.reasons == [
-        "the state that was read once predicts 100.00 % of calls after 20 ms "
-        "(chance: 1.56 %)"
-    ]
+    (reason,) = verdict.reasons
+    assert f"of calls after {BOUND} ms" in reason
+    assert verdict.figures[f"{name}_served_ms"] == 30
 
 
-def test_a_key_that_is_drawn_too_late_is_vulnerable() -> None:
-    assert judge(served=25).outcome is Outcome.VULNERABLE
-    assert judge(served=LASTING, rate=0.02).outcome is not Outcome.BLOCKED
+@pytest.mark.parametrize("name", SERVED)
+def test_a_key_may_serve_to_the_bound(name: str) -> None:
+    assert judge(samples(**{name: BOUND})).outcome is Outcome.BLOCKED
 
 
-def test_a_key_that_all_cpus_share_is_vulnerable() -> None:
-    verdict = judge(served=9, other=9)
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_state_that_serves_others_is_vulnerable(name: str) -> None:
+    verdict = judge(samples(**{name: 9}))
     assert verdict.outcome is Outcome.VULNERABLE
-    assert "on another CPU" in verdict.reasons[0]
+    assert "another" in verdict.reasons[0]
 
 
-def test_an_attack_that_never_works_shows_nothing() -> None:
-    verdict = judge(served=0)
+def test_a_smaller_bias_is_noticed() -> None:
+    found = samples()
+    found["napping_calls"], found["napping_hits"] = scene(LASTING, rate=1.5 / 64)
+    # It must land at first all the same, to be an attack at all.
+    found["napping_hits"][:9] = found["napping_calls"][:9]
+    assert judge(found).outcome is Outcome.VULNERABLE
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_an_attack_that_never_works_shows_nothing(name: str) -> None:
+    verdict = judge(samples(**{name: 0}))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.reasons[0].endswith("so the attack shows nothing")
 
 
+def test_the_bound_is_longer_where_ticks_are() -> None:
+    found = samples(spinning=BOUND)
+    kernel = {**DEFINITION, "leak_tick_us": np.array([1_000])}
+    params = {"lifetime_ms": 10, "late_ms": 6, "level": 1e-6, "margin": 1.25}
+    verdict = leak(found, kernel, **params)
+    assert verdict.figures["bound_ms"] == 17
+    assert verdict.outcome is Outcome.VULNERABLE
+
+
 def test_nothing_read_is_unsupported() -> None:
-    verdict = leak({}, DEFINITION, lifetime_ms=LIFETIME, level=1e-6, margin=1.25)
+    verdict = judge({})
     assert verdict.outcome is Outcome.UNSUPPORTED
-    assert verdict.reasons == ["0 calls (before) are too few to judge: 320 needed"]
+    assert verdict.reasons == [
+        "0 calls (spinning before) are too few to judge: 320 needed"
+    ]
+
+
+@pytest.mark.parametrize("name", (*SERVED, *FOREIGN))
+def test_a_missing_scene_is_unsupported(name: str) -> None:
+    found = samples()
+    del found[f"{name}_calls"]
+    assert judge(found).outcome is Outcome.UNSUPPORTED
 
 
 def test_every_figure_is_documented() -> None:
     text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `leak`")[2].partition("\n## ")[0]
     explained = set(re.findall(r"`([\w<>]+)`", table))
-    for figure in judge(served=9).figures:
-        general = re.sub("^(before|after|other_before|other_after)_", "<span>_", figure)
+    scenes = "|".join(sorted((*SERVED, *FOREIGN), key=len, reverse=True))
+    for figure in judge(samples()).figures:
+        general = re.sub(f"^({scenes})(_before|_after)?_", "<span>_", figure)
         assert general in explained, figure

@@ -349,7 +349,7 @@ def test_other_proofs_are_another_plan(bench: Bench) -> None:
             (),
             ("early", "clock"),
             "proof 'clock' is not for arm64",
-            "its proofs: prediction, across-tasks, storm, early, leak",
+            "its proofs: prediction, across-tasks, storm, early, leak, seeds",
         ),
     ],
 )

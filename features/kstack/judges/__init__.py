@@ -5,6 +5,7 @@ from .early import early
 from .leak import leak
 from .linear import linear
 from .prediction import prediction
+from .seeds import seeds
 from .storm import storm
 
-__all__ = ["clock", "early", "leak", "linear", "prediction", "storm"]
+__all__ = ["clock", "early", "leak", "linear", "prediction", "seeds", "storm"]

@@ -1,5 +1,8 @@
 """Judge of the proof that a state that leaked once soon serves nobody."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 
 from temper.stats.judging import (
@@ -13,9 +16,55 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
-from .measures import luck, percent
+from .measures import luck, noticeable, percent
+
+# Scene -> where and when the task draws whose state was read, in words.
+_SERVED = {
+    "spinning": "after {bound} ms",
+    "napping": "after {bound} ms between naps",
+    "slept": "after {bound} ms after a long sleep",
+    "second_cpu": "after {bound} ms on CPU 1",
+    "second_cpu_napping": "after {bound} ms on CPU 1 between naps",
+    "online": "after {bound} ms on a CPU that came back",
+    "hotplug": "after {bound} ms after the CPU went and came back",
+}
+# Scene -> who else might draw what was read.
+_FOREIGN = {
+    "other_cpu": "on another CPU",
+    "other_task": "of another task on the CPU",
+}
+_MUST_LAND = ("spinning", "napping", "second_cpu", "second_cpu_napping", "online")
+"""Scenes that draw at once, in which the state that was read must serve at first."""
+
 
 _NOTHING = np.array([], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Calls whose positions were predicted, and how many rightly."""
+
+    tries: int
+    hits: int
+
+    @classmethod
+    def of(cls, scene: str, samples: Arrays, span: slice) -> Self:
+        tries = samples.get(f"{scene}_calls", _NOTHING)[span]
+        hits = samples.get(f"{scene}_hits", _NOTHING)[span]
+        return cls(int(tries.sum()), int(hits.sum()))
+
+    @property
+    def rate(self) -> float:
+        return self.hits / self.tries
+
+    def finding(self, when: str, chance: float, margin: float) -> Finding:
+        return Finding(
+            f"the state that was read once predicts {percent(self.rate)} of calls "
+            f"{when} (chance: {percent(chance)})",
+            luck(self.hits, self.tries, chance),
+            self.rate / chance,
+            margin,
+        )
 
 
 def leak(
@@ -23,92 +72,100 @@ def leak(
     definitions: Arrays,
     *,
     lifetime_ms: float,
+    late_ms: float,
     level: float,
     margin: float,
 ) -> Verdict:
     """Judge how long an attacker lives on having read the whole state once.
 
-    ``samples["leak_hit"]`` is 1 for each call that he predicted from it, otherwise
-    0; ``samples["leak_ms"]`` the milliseconds since he read it, as the timers of the
-    CPU have them: in steps of a jiffy. ``other_hit`` and ``other_ms`` are of a task on
-    another CPU, predicted with the first CPU's state.
+    For each scene, ``<scene>_calls`` are the calls in each millisecond since he read
+    it, by the CPU's counter, and ``<scene>_hits`` those of them that he predicted.
+    ``definitions["leak_tick_us"]`` is [length of the kernel's tick].
 
-    VULNERABLE if he does better than chance by ``margin`` after ``lifetime_ms``, or
-    at any time on the other CPU, significantly at ``level``. UNSUPPORTED if he does
-    no better than chance even before: such an attack shows nothing.
+    He may live on it for ``lifetime_ms``, a tick, and ``late_ms``, by which the host
+    may have delayed the tick. VULNERABLE if he does better than chance by ``margin``
+    after that, or at any time with another CPU's state or for another task,
+    significantly at ``level``. UNSUPPORTED if a scene is missing, or if he does no
+    better than chance even before: such an attack shows nothing.
     """
     claim = Claim.of(definitions["displacement"])
-    chance, least = claim.chance, claim.least_calls
-    hit, ms = samples.get("leak_hit", _NOTHING), samples.get("leak_ms", _NOTHING)
-    other = samples.get("other_hit", _NOTHING)
-    other_ms = samples.get("other_ms", _NOTHING)
-    spans = {
-        "before": hit[ms < lifetime_ms],
-        "after": hit[ms >= lifetime_ms],
-        "other_before": other[other_ms < lifetime_ms],
-        "other_after": other[other_ms >= lifetime_ms],
+    (tick_us,) = definitions.get("leak_tick_us", (0,))
+    bound = int(np.ceil(lifetime_ms + tick_us / 1000 + late_ms))
+    found = _calls(samples, bound)
+    for name, calls in found.items():
+        if calls.tries < claim.least_calls:
+            return unsupported(
+                f"{calls.tries} calls ({name.replace('_', ' ')}) are too few to judge: "
+                f"{claim.least_calls} needed"
+            )
+    for scene in _MUST_LAND:
+        calls = found[f"{scene}_before"]
+        if not calls.finding("", claim.chance, margin).landed(level):
+            return unsupported(
+                f"the state that was read predicts {percent(calls.rate)} of calls "
+                f"right after ({scene.replace('_', ' ')}; chance: "
+                f"{percent(claim.chance)}), so the attack shows nothing"
+            )
+    tested = {
+        **{f"{scene}_after": where for scene, where in _SERVED.items()},
+        **_FOREIGN,
     }
-    few = [name for name, hits in spans.items() if len(hits) < least]
-    if few:
-        return unsupported(
-            f"{len(spans[few[0]])} calls ({few[0].replace('_', ' ')}) are too few to "
-            f"judge: {least} needed"
-        )
-    figures = {"lifetime_ms": float(lifetime_ms), "chance_rate": chance}
-    for name, hits in spans.items():
-        figures[f"{name}_calls"] = float(len(hits))
-        figures[f"{name}_rate"] = float(hits.mean())
-        figures[f"{name}_p"] = luck(int(hits.sum()), len(hits), chance)
-    figures["served_ms"] = _served(hit, ms, chance, level)
-    before = _finding(figures, "before", "", margin)
-    if not before.landed(level):
-        return unsupported(
-            f"the state that was read predicts {percent(figures['before_rate'])} of "
-            f"calls right after (chance: {percent(chance)}), so the attack shows "
-            "nothing"
-        )
-    landed, small = sentences(
-        [
-            _finding(figures, "after", f"after {lifetime_ms:g} ms", margin),
-            _finding(figures, "other_before", "on another CPU", margin),
-            _finding(
-                figures,
-                "other_after",
-                f"on another CPU after {lifetime_ms:g} ms",
-                margin,
-            ),
-        ],
-        level,
+    findings = [
+        found[name].finding(where.format(bound=bound), claim.chance, margin)
+        for name, where in tested.items()
+    ]
+    landed, small = sentences(findings, level)
+    smallest = max(
+        noticeable(found[name].tries, claim.chance, level / len(tested))
+        for name in tested
     )
+    figures = {
+        "bound_ms": float(bound),
+        "chance_rate": claim.chance,
+        "noticeable": max(margin, smallest),
+        **_figures(found, claim.chance),
+    }
+    served = {scene: _served(scene, samples, claim.chance, level) for scene in _SERVED}
+    figures |= {f"{scene}_served_ms": float(ms) for scene, ms in served.items()}
     sound = (
-        f"the state that was read serves for {figures['served_ms']:g} ms at most and "
-        f"predicts {percent(figures['before_rate'])} of calls before "
-        f"{lifetime_ms:g} ms, then "
-        f"{percent(figures['after_rate'])}, and never another CPU's "
-        f"(chance: {percent(chance)})"
+        f"the state that was read serves for {max(served.values())} ms at most, at "
+        "work, between naps, after a sleep and after hotplug, and never for another "
+        f"CPU or another task; {figures['noticeable']:.2f} times chance after {bound} "
+        "ms would have been noticed"
     )
     return concluded(landed, small, sound, figures)
 
 
-def _finding(figures: dict[str, float], span: str, when: str, margin: float) -> Finding:
-    rate, chance = figures[f"{span}_rate"], figures["chance_rate"]
-    return Finding(
-        f"the state that was read once predicts {percent(rate)} of calls {when} "
-        f"(chance: {percent(chance)})",
-        figures[f"{span}_p"],
-        rate / chance,
-        margin,
-    )
+def _calls(samples: Arrays, bound: int) -> dict[str, _Calls]:
+    """Return the calls of each scene and span of time; of a missing scene, none."""
+    early, late, ever = slice(bound), slice(bound, None), slice(None)
+    spans = {
+        **{f"{scene}_before": (scene, early) for scene in _MUST_LAND},
+        **{f"{scene}_after": (scene, late) for scene in _SERVED},
+        **{scene: (scene, ever) for scene in _FOREIGN},
+    }
+    return {
+        name: _Calls.of(scene, samples, span) for name, (scene, span) in spans.items()
+    }
 
 
-def _served(hit: Ints, ms: Ints, chance: float, level: float) -> float:
+def _figures(found: dict[str, _Calls], chance: float) -> dict[str, float]:
+    figures = {}
+    for name, calls in found.items():
+        figures[f"{name}_calls"] = float(calls.tries)
+        figures[f"{name}_rate"] = calls.rate
+        figures[f"{name}_p"] = luck(calls.hits, calls.tries, chance)
+    return figures
+
+
+def _served(scene: str, samples: Arrays, chance: float, level: float) -> int:
     """Return until when, in milliseconds, he did better than chance."""
-    moments = np.unique(ms)
-    step = np.diff(moments).min()
+    calls: Ints = samples[f"{scene}_calls"]
+    hits: Ints = samples[f"{scene}_hits"]
+    (moments,) = np.nonzero(calls)
     better = [
-        moment + step
+        int(moment) + 1
         for moment in moments
-        if luck(int(hit[ms == moment].sum()), int((ms == moment).sum()), chance)
-        < level / len(moments)
+        if luck(int(hits[moment]), int(calls[moment]), chance) < level / len(moments)
     ]
-    return float(max(better, default=0))
+    return max(better, default=0)

@@ -13,6 +13,13 @@ def luck(hits: int, tries: int, chance: float) -> float:
     return float(special.bdtrc(hits - 1, tries, chance)) if hits > 0 else 1.0
 
 
+def noticeable(tries: int, chance: float, level: float) -> float:
+    """Return the smallest hit rate, as a multiple of ``chance``, of p < ``level``."""
+    # bdtrik(p, n, q): so many hits or fewer have probability p.
+    most_by_luck = special.bdtrik(1 - level, tries, chance)
+    return float((np.floor(most_by_luck) + 2) / (tries * chance))
+
+
 def uniform_p(counts: Ints, shares: NDArray[np.float64]) -> float:
     """Return the p-value of Pearson's chi-square test of fit."""
     if len(counts) < 2:

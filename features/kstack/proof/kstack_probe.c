@@ -13,7 +13,7 @@
 #include <linux/percpu.h>
 #include <linux/randomize_kstack.h>
 #include <linux/sched/task_stack.h>
-#include <linux/timer.h>
+#include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
 #include "kstack_probe.h"
@@ -89,6 +89,7 @@ static long generator_state(struct kstack_probe_state __user *user)
 		return -EFAULT;
 	if (state.cpu >= nr_cpu_ids || !cpu_possible(state.cpu))
 		return -EINVAL;
+	state.mask = KSTACK_OFFSET_MAX(~0UL) & ~KSTACK_OFFSET_MAX(0UL);
 	error = read_generator(&state, (void __percpu __force *)(unsigned long)state.symbol);
 	if (error)
 		return error;
@@ -111,45 +112,28 @@ static long generator_state(struct kstack_probe_state __user *user)
 }
 #endif
 
-/*
- * A clock that runs with a CPU's timers: a timer that fires every jiffy counts how
- * often it fired. It runs only on request, since it would add to the cost of calls.
- */
-static DEFINE_PER_CPU(struct timer_list, clock_timer);
-static DEFINE_PER_CPU(unsigned long, clock_jiffies);
-
-static void serve_clock(struct timer_list *timer)
+static long percpu_memory(struct kstack_probe_memory __user *user)
 {
-	this_cpu_inc(clock_jiffies);
-	mod_timer(timer, jiffies + 1);
+	struct kstack_probe_memory memory;
+	const u64 *words;
+
+	if (copy_from_user(&memory, user, sizeof(memory)))
+		return -EFAULT;
+	if (!memory.symbol || memory.cpu >= nr_cpu_ids || !cpu_possible(memory.cpu))
+		return -EINVAL;
+	words = per_cpu_ptr((void __percpu __force *)(unsigned long)memory.symbol, memory.cpu);
+	for (size_t i = 0; i < KSTACK_PROBE_WORDS; i++)
+		memory.words[i] = READ_ONCE(words[i]);
+	return copy_to_user(user, &memory, sizeof(memory)) ? -EFAULT : 0;
 }
 
-static long start_clock(void)
+static long timed_position(__u64 __user *lag)
 {
-	int cpu = get_cpu();
-	struct timer_list *timer = per_cpu_ptr(&clock_timer, cpu);
+	u64 ticks = ktime_get_coarse_ns();
 
-	if (!timer_pending(timer)) {
-		timer->expires = jiffies + 1;
-		add_timer_on(timer, cpu);
-	}
-	put_cpu();
-	return 0;
-}
-
-static long timed_position(__u32 __user *ms)
-{
-	if (put_user(jiffies_to_msecs(raw_cpu_read(clock_jiffies)), ms))
+	if (put_user(ktime_get_ns() - ticks, lag))
 		return -EFAULT;
 	return stack_position();
-}
-
-static int kstack_probe_release(struct inode *inode, struct file *file)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) timer_delete_sync(per_cpu_ptr(&clock_timer, cpu));
-	return 0;
 }
 
 static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -163,10 +147,10 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return largest_offset();
 	case KSTACK_PROBE_STATE:
 		return generator_state((struct kstack_probe_state __user *)arg);
-	case KSTACK_PROBE_START_CLOCK:
-		return start_clock();
+	case KSTACK_PROBE_MEMORY:
+		return percpu_memory((struct kstack_probe_memory __user *)arg);
 	case KSTACK_PROBE_TIMED_POSITION:
-		return timed_position((__u32 __user *)arg);
+		return timed_position((__u64 __user *)arg);
 	default:
 		return -ENOTTY;
 	}
@@ -175,7 +159,6 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 static const struct file_operations kstack_probe_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = kstack_probe_ioctl,
-	.release = kstack_probe_release,
 };
 
 static struct miscdevice kstack_probe = {
@@ -185,22 +168,7 @@ static struct miscdevice kstack_probe = {
 	.mode = 0600,
 };
 
-static int __init kstack_probe_init(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		timer_setup(per_cpu_ptr(&clock_timer, cpu), serve_clock, TIMER_PINNED);
-	return misc_register(&kstack_probe);
-}
-module_init(kstack_probe_init);
-
-/* No clock runs, since no file is open. */
-static void __exit kstack_probe_exit(void)
-{
-	misc_deregister(&kstack_probe);
-}
-module_exit(kstack_probe_exit);
+module_misc_device(kstack_probe);
 
 MODULE_DESCRIPTION("Where on the kernel stack a system call runs");
 MODULE_LICENSE("GPL");

@@ -24,6 +24,7 @@ enum kstack_generator {
  *          (LFSR: kstack_rnd_state, TEMPER: kstack_key), which no module can link to
  * @cpu: in: the CPU
  * @generator: enum kstack_generator
+ * @mask: the bits of a drawn value that move the stack
  * @task_state: the calling task's part
  * @cpu_state: the CPU's part; LFSR: the four words of struct rnd_state
  */
@@ -31,17 +32,35 @@ struct kstack_probe_state {
 	__u64 symbol;
 	__u32 cpu;
 	__u32 generator;
+	__u64 mask;
 	__u64 task_state;
 	__u64 cpu_state[4];
+};
+
+enum { KSTACK_PROBE_WORDS = 12 };
+
+/*
+ * The beginning of a per-CPU variable.
+ *
+ * @symbol: in: its address in /proc/kallsyms
+ * @cpu: in: the CPU
+ * @words: what lies there
+ */
+struct kstack_probe_memory {
+	__u64 symbol;
+	__u64 cpu;
+	__u64 words[KSTACK_PROBE_WORDS];
 };
 
 #define KSTACK_PROBE_POSITION       _IO('K', 0)
 #define KSTACK_PROBE_DISPLACEMENT   _IO('K', 1)
 #define KSTACK_PROBE_LARGEST_OFFSET _IO('K', 2)
 #define KSTACK_PROBE_STATE          _IOWR('K', 3, struct kstack_probe_state)
-/* Start the clock that runs with this CPU's timers; closing the file stops it. */
-#define KSTACK_PROBE_START_CLOCK _IO('K', 4)
-/* The position; the argument receives the clock's time in milliseconds, to a jiffy. */
-#define KSTACK_PROBE_TIMED_POSITION _IOR('K', 5, __u32)
+/*
+ * The position; the argument receives how far the clock that ticks drive lags behind, in
+ * nanoseconds: more than a tick if ticks come late.
+ */
+#define KSTACK_PROBE_TIMED_POSITION _IOR('K', 4, __u64)
+#define KSTACK_PROBE_MEMORY         _IOWR('K', 5, struct kstack_probe_memory)
 
 #endif

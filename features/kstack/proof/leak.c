@@ -3,23 +3,21 @@
  * Description: reads the state of the kernel's generator once, as a leak of kernel
  * memory would, and predicts from it where the next system calls will run.
  *
- * It does this ROUNDS times on CPU 0, and as often on CPU 1 with the state of CPU 0:
- * then the task's part of the state is right and the CPU's part is another CPU's.
+ * It does so in several scenes: what the task does meanwhile, on which CPU, and whose
+ * state was read. The CPU's counter tells how long ago that was, since ticks and timers
+ * are what is to be found out. A host that does not let the guest run makes ticks late,
+ * and keys with them: by how much the last tick is late does not count as age.
  *
- * It makes no system call between two draws: the CPU's counter tells when the next one
- * is due. The timers of the task's CPU tell how long ago the state was read: on a busy
- * host a CPU may not run for a while, and then its timers are late, too.
- *
- * Usage: leak CALLS (on each CPU)
+ * Usage: leak CALLS (in each scene; fewer between naps)
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
 #include "counter.h"
+#include "generator.h"
 #include "probe.h"
 #include "record.h"
 #include "side_by_side.h"
@@ -27,23 +25,25 @@
 enum {
 	CPUS = 2,
 	ROUNDS = 8,
-	LASTING_MS = 100,
-	/* Longer than the judge assumes a state to live. */
-	LATE_MS = 40,
+	LASTING_MS = 60,
+	/* Short work between naps, so that hardly any tick falls into it. */
+	NAP_US = 1500,
+	CALLS_PER_NAP = 16,
+	/* Longer than any key is to serve. */
+	PATIENCE_MS = 60,
+	SLEEP_MS = 100,
+	/* The last one stands for all that are later. */
+	MOST_MS = 256,
 	CALIBRATION_CALLS = 4096,
 	CALIBRATION_MS = 50,
-	OFFSET_MASK = 0x3f0,
+	/* Another task may be so many calls ahead; so many tell how many it is. */
+	MOST_AHEAD = 64,
+	ALIGNING_CALLS = 32,
 };
 
-static long timed_position(int probe, uint32_t *ms)
+static long timed_position(int probe, uint64_t *lag)
 {
-	return probe_checked(ioctl(probe, KSTACK_PROBE_TIMED_POSITION, ms));
-}
-
-static void start_clock(int probe)
-{
-	if (ioctl(probe, KSTACK_PROBE_START_CLOCK))
-		fail("clock of the CPU");
+	return probe_checked(ioctl(probe, KSTACK_PROBE_TIMED_POSITION, lag));
 }
 
 /* The position without any offset, and whether there are offsets at all. */
@@ -55,10 +55,10 @@ struct base {
 static struct base learn_base(int probe)
 {
 	long least = PROBE_MAX_POSITION, most = 0;
-	uint32_t ms;
+	uint64_t lag;
 
 	for (size_t i = 0; i < CALIBRATION_CALLS; i++) {
-		long position = timed_position(probe, &ms);
+		long position = timed_position(probe, &lag);
 
 		least = position < least ? position : least;
 		most = position > most ? position : most;
@@ -74,42 +74,14 @@ static uint64_t nanoseconds(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t counts_per_ms(void)
+static uint64_t counts_per_us(void)
 {
 	uint64_t counts = counter(), begin = nanoseconds(), taken;
 
 	do
 		taken = nanoseconds() - begin;
 	while (taken < CALIBRATION_MS * 1000000u);
-	return (counter() - counts) * 1000000u / taken;
-}
-
-/* The generator's per-CPU variable; 0 if it has none. */
-static uint64_t find_symbol(void)
-{
-	FILE *symbols = fopen("/proc/kallsyms", "r");
-	uint64_t address, found = 0;
-	char line[512], name[256];
-
-	if (!symbols)
-		fail("/proc/kallsyms");
-	while (!found && fgets(line, sizeof(line), symbols))
-		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) == 2 &&
-		    (!strcmp(name, "kstack_key") || !strcmp(name, "kstack_rnd_state")))
-			found = address;
-	fclose(symbols);
-	return found;
-}
-
-static struct kstack_probe_state read_state(int probe, uint64_t symbol)
-{
-	struct kstack_probe_state state = { .symbol = symbol, .cpu = 0 };
-
-	if (ioctl(probe, KSTACK_PROBE_STATE, &state)) {
-		perror("state of the generator");
-		exit(errno == EOPNOTSUPP ? UNSUPPORTED : 1);
-	}
-	return state;
+	return (counter() - counts) * 1000u / taken;
 }
 
 static uint64_t step_temper(struct kstack_probe_state *s)
@@ -152,14 +124,26 @@ static uint64_t step(struct kstack_probe_state *s)
 	}
 }
 
+/* What does not change from round to round. */
+struct attack {
+	int probe;
+	/* The file that takes CPU 1 offline and online. */
+	int online;
+	uint64_t symbol;
+	uint64_t per_us;
+	/* How far the clock that ticks drive lags behind if they come in time. */
+	uint64_t usual_lag;
+	struct base base;
+};
+
 /*
- * What a task drew: each position, the number of the draw, how long after the state was
- * read it was drawn, and whether the prediction was right.
+ * What a task drew: each position, how many system calls it had made since the state was
+ * read, how long ago that was, and whether the prediction was right.
  */
 struct drawn {
 	long *positions;
 	long *numbers;
-	long *ms;
+	long *us;
 	long *hits;
 	size_t count;
 };
@@ -167,10 +151,10 @@ struct drawn {
 static struct drawn drawn_create(size_t count)
 {
 	return (struct drawn){
-		.positions = array(count),
-		.numbers = array(count),
-		.ms = array(count),
-		.hits = array(count),
+		.positions = shared_array(count),
+		.numbers = shared_array(count),
+		.us = shared_array(count),
+		.hits = shared_array(count),
 		.count = count,
 	};
 }
@@ -182,84 +166,363 @@ static struct drawn drawn_in_round(const struct drawn *all, size_t number)
 	return (struct drawn){
 		.positions = all->positions + first,
 		.numbers = all->numbers + first,
-		.ms = all->ms + first,
+		.us = all->us + first,
 		.hits = all->hits + first,
 		.count = each,
 	};
 }
 
-/*
- * Draw at an even pace. The second half must be drawn after LATE_MS by the clock of the
- * CPU's timers: if they are late, keep drawing before it and discard the positions.
- */
-static void draw(int probe, struct drawn *d, uint64_t per_ms)
+/* Raw, so that it is one system call. */
+static void nap(uint64_t us)
 {
-	uint64_t pace = LASTING_MS * per_ms / d->count, begin = counter();
-	uint32_t first = 0, ms;
-	size_t kept = 0;
+	struct timespec time = { .tv_nsec = (long)us * 1000 };
 
-	for (long number = 0; kept < d->count; number++) {
-		long position;
-
-		while (counter() - begin < pace * (uint64_t)number)
-			;
-		position = timed_position(probe, &ms);
-		first = number ? first : ms;
-		if (kept == d->count / 2 && ms - first < LATE_MS)
-			continue;
-		d->positions[kept] = position;
-		d->numbers[kept] = number;
-		d->ms[kept++] = ms - first;
-	}
+	if (syscall(SYS_nanosleep, &time, NULL))
+		fail("nanosleep");
 }
 
-static void find_hits(const struct drawn *d, struct kstack_probe_state state, struct base base)
+static void draw_one(const struct attack *a, struct drawn *d, size_t i, long number, uint64_t begin)
 {
-	uint64_t next = 0;
-	long drawn = 0;
+	uint64_t lag, late;
+
+	d->positions[i] = timed_position(a->probe, &lag);
+	d->numbers[i] = number;
+	late = lag > a->usual_lag ? (lag - a->usual_lag) / 1000 : 0;
+	d->us[i] = (long)((counter() - begin) / a->per_us) - (long)late;
+}
+
+/* At an even pace, with no system call in between. */
+static void draw_spinning(const struct attack *a, struct drawn *d, uint64_t begin)
+{
+	uint64_t pace = LASTING_MS * 1000 * a->per_us / d->count, start = counter();
 
 	for (size_t i = 0; i < d->count; i++) {
-		for (; drawn <= d->numbers[i]; drawn++)
-			next = step(&state);
-		d->hits[i] = d->positions[i] ==
-			     base.position + (base.moves ? (long)(next & OFFSET_MASK) : 0);
+		while (counter() - start < pace * i)
+			;
+		draw_one(a, d, i, (long)i, begin);
 	}
 }
 
-/* Draw on @cpu, and predict with the state of CPU 0. */
-static void play_round(int probe, uint64_t symbol, size_t cpu, struct base base, uint64_t per_ms,
-		       struct drawn d)
+/* The CPU is idle while the task naps; its tick may stop, and start again when it wakes. */
+static void draw_napping(const struct attack *a, struct drawn *d, uint64_t begin)
+{
+	size_t naps = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (i % CALLS_PER_NAP == 0) {
+			nap(NAP_US);
+			naps++;
+		}
+		draw_one(a, d, i, (long)(i + naps), begin);
+	}
+}
+
+static void take_cpu_down_and_up(int online)
+{
+	if (pwrite(online, "0", 1, 0) != 1 || pwrite(online, "1", 1, 0) != 1)
+		fail("CPU 1");
+}
+
+/* Another task does it, so that the one that draws makes no system call. */
+static void draw_after_hotplug(const struct attack *a, struct drawn *d, uint64_t begin)
+{
+	atomic_bool *done = shared(sizeof(*done));
+	pid_t task = getpid(), helper = fork_bare();
+
+	if (helper == 0) {
+		cpu_set_t cpus;
+
+		CPU_ZERO(&cpus);
+		CPU_SET(1, &cpus);
+		stay_on_cpu(0);
+		take_cpu_down_and_up(a->online);
+		if (sched_setaffinity(task, sizeof(cpus), &cpus))
+			fail("sched_setaffinity");
+		atomic_store(done, true);
+		_exit(0);
+	}
+	while (!atomic_load(done))
+		;
+	draw_spinning(a, d, begin);
+	/* getpid() and clone(). */
+	for (size_t i = 0; i < d->count; i++)
+		d->numbers[i] += 2;
+	finish_task(helper);
+	munmap(done, sizeof(*done));
+}
+
+static void read_online(const struct attack *a)
+{
+	stay_on_cpu(0);
+	take_cpu_down_and_up(a->online);
+}
+
+/* Read a part of the state that has its life before it, or else will never change. */
+static struct kstack_probe_state read_new_state(const struct attack *a, size_t cpu)
+{
+	struct kstack_probe_state state = read_generator(a->probe, a->symbol, cpu);
+	uint64_t begin = counter(), old = state.cpu_state[0];
+
+	while (state.cpu_state[0] == old && counter() - begin < PATIENCE_MS * 1000 * a->per_us)
+		state = read_generator(a->probe, a->symbol, cpu);
+	return state;
+}
+
+static uint64_t predicted(const struct attack *a, struct kstack_probe_state *state)
+{
+	return a->base.moves ? step(state) & state->mask : 0;
+}
+
+static void find_hits(const struct attack *a, struct drawn *d, struct kstack_probe_state state,
+		      long ahead)
+{
+	uint64_t next = 0;
+	long steps = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		for (; steps <= d->numbers[i] + ahead; steps++)
+			next = predicted(a, &state);
+		d->hits[i] = d->positions[i] == a->base.position + (long)next;
+	}
+}
+
+static size_t hits_of(const struct drawn *d)
+{
+	size_t hits = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		hits += (size_t)d->hits[i];
+	return hits;
+}
+
+/*
+ * Another task draws, on the same CPU. It may share the state that was read: find how
+ * far ahead it was, by its first positions, which do not count as predicted.
+ */
+static void find_hits_of_task(const struct attack *a, struct drawn *d,
+			      struct kstack_probe_state state)
+{
+	struct drawn first = *d;
+	size_t most = 0;
+	long ahead = 0;
+
+	first.count = ALIGNING_CALLS;
+	for (long tried = 0; tried < MOST_AHEAD; tried++) {
+		find_hits(a, &first, state, tried);
+		if (hits_of(&first) > most) {
+			most = hits_of(&first);
+			ahead = tried;
+		}
+	}
+	find_hits(a, d, state, ahead);
+	memset(d->hits, 0, ALIGNING_CALLS * sizeof(*d->hits));
+}
+
+/* Where one task tells another what it read. */
+struct told {
+	atomic_bool go;
+	uint64_t begin;
+	struct kstack_probe_state state;
+};
+
+/* Read the key of CPU 0 while the task there sleeps and the tick has stopped. */
+static void read_key_of_sleeper(const struct attack *a, struct told *told)
+{
+	stay_on_cpu(1);
+	while (!atomic_load(&told->go))
+		;
+	nap(SLEEP_MS * 1000 / 2);
+	told->state = read_generator(a->probe, a->symbol, 0);
+	told->begin = counter();
+}
+
+/*
+ * The task knows its own state before it sleeps; the key is read during its sleep, so
+ * that it is as old as that when the task draws.
+ */
+static void play_round_of_sleeper(const struct attack *a, struct drawn *d)
+{
+	struct told *told = shared(sizeof(*told));
+	struct kstack_probe_state state;
+	pid_t reader = fork_bare();
+
+	if (reader == 0) {
+		read_key_of_sleeper(a, told);
+		_exit(0);
+	}
+	stay_on_cpu(0);
+	state = read_new_state(a, 0);
+	atomic_store(&told->go, true);
+	nap(SLEEP_MS * 1000);
+	draw_spinning(a, d, told->begin);
+	finish_task(reader);
+	predicted(a, &state);
+	memcpy(state.cpu_state, told->state.cpu_state, sizeof(state.cpu_state));
+	find_hits(a, d, state, 0);
+	munmap(told, sizeof(*told));
+}
+
+static void draw_as_task(const struct attack *a, struct drawn *d, struct told *told)
+{
+	while (!atomic_load(&told->go))
+		sched_yield();
+	draw_spinning(a, d, told->begin);
+}
+
+static void play_round_of_task(const struct attack *a, struct drawn *d)
+{
+	struct told *told = shared(sizeof(*told));
+	struct kstack_probe_state state;
+	pid_t task;
+
+	stay_on_cpu(0);
+	task = fork_bare();
+	if (task == 0) {
+		draw_as_task(a, d, told);
+		_exit(0);
+	}
+	/* So that the task waits already. */
+	nap(NAP_US);
+	told->begin = counter();
+	state = read_generator(a->probe, a->symbol, 0);
+	atomic_store(&told->go, true);
+	finish_task(task);
+	munmap(told, sizeof(*told));
+	find_hits_of_task(a, d, state);
+}
+
+/*
+ * @cpu: where the task draws
+ * @leaked_cpu: whose part of the state was read
+ * @prepare: what happens before that
+ * @draw: how the task draws after it
+ */
+struct scene {
+	const char *name;
+	size_t cpu, leaked_cpu;
+	void (*prepare)(const struct attack *a);
+	void (*draw)(const struct attack *a, struct drawn *d, uint64_t begin);
+	/* Or how all of a round is played. */
+	void (*play)(const struct attack *a, struct drawn *d);
+	/* Percent of the calls, where they take long. */
+	size_t share;
+};
+
+static const struct scene scenes[] = {
+	{ "spinning", 0, 0, NULL, draw_spinning, NULL, 100 },
+	{ "napping", 0, 0, NULL, draw_napping, NULL, 30 },
+	{ "slept", 0, 0, NULL, NULL, play_round_of_sleeper, 100 },
+	{ "second_cpu", 1, 1, NULL, draw_spinning, NULL, 100 },
+	{ "second_cpu_napping", 1, 1, NULL, draw_napping, NULL, 30 },
+	{ "online", 1, 1, read_online, draw_spinning, NULL, 100 },
+	{ "hotplug", 1, 1, NULL, draw_after_hotplug, NULL, 100 },
+	{ "other_cpu", 1, 0, NULL, draw_spinning, NULL, 100 },
+	{ "other_task", 0, 0, NULL, NULL, play_round_of_task, 100 },
+};
+
+enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
+
+static void play_round(const struct attack *a, const struct scene *scene, struct drawn *d)
 {
 	struct kstack_probe_state state;
+	uint64_t begin;
 
-	stay_on_cpu(cpu);
-	state = read_state(probe, symbol);
-	draw(probe, &d, per_ms);
-	find_hits(&d, state, base);
+	if (scene->play) {
+		scene->play(a, d);
+		return;
+	}
+	if (scene->prepare)
+		scene->prepare(a);
+	stay_on_cpu(scene->cpu);
+	state = read_new_state(a, scene->leaked_cpu);
+	begin = counter();
+	scene->draw(a, d, begin);
+	find_hits(a, d, state, 0);
+}
+
+/* How many calls there were in each millisecond since the leak, and how many hits. */
+static void print_drawn(const struct scene *scene, const struct drawn *d)
+{
+	long calls[MOST_MS] = { 0 }, hits[MOST_MS] = { 0 };
+	char name[64];
+
+	for (size_t i = 0; i < d->count; i++) {
+		long ms = d->us[i] > 0 ? d->us[i] / 1000 : 0;
+
+		ms = ms < MOST_MS ? ms : MOST_MS - 1;
+		calls[ms]++;
+		hits[ms] += d->hits[i];
+	}
+	snprintf(name, sizeof(name), "%s_calls", scene->name);
+	print_samples(name, calls, MOST_MS);
+	snprintf(name, sizeof(name), "%s_hits", scene->name);
+	print_samples(name, hits, MOST_MS);
+}
+
+static void play(const struct attack *a, const struct scene *scene, size_t calls)
+{
+	struct drawn all = drawn_create(calls * scene->share / 100 / ROUNDS * ROUNDS);
+
+	for (size_t i = 0; i < ROUNDS; i++) {
+		struct drawn d = drawn_in_round(&all, i);
+
+		play_round(a, scene, &d);
+	}
+	print_drawn(scene, &all);
+}
+
+static uint64_t tick_ns(void)
+{
+	struct timespec tick;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	return (uint64_t)tick.tv_nsec;
+}
+
+/*
+ * Right after a tick that clock is not up to date, either: it counts whole ticks since
+ * some moment between two of them. From there it lags behind for a tick more.
+ */
+static uint64_t learn_usual_lag(int probe, uint64_t per_us, uint64_t tick)
+{
+	uint64_t begin = counter(), least = UINT64_MAX, lag;
+
+	while (counter() - begin < per_us * 1000 * CALIBRATION_MS) {
+		timed_position(probe, &lag);
+		least = lag < least ? lag : least;
+	}
+	return least + tick;
+}
+
+static int open_online(void)
+{
+	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		perror("CPU 1 cannot go offline");
+		exit(UNSUPPORTED);
+	}
+	return fd;
 }
 
 int main(int argc, char **argv)
 {
-	size_t calls = samples_wanted(argc, argv) / ROUNDS * ROUNDS;
-	struct drawn drawn[CPUS];
-	uint64_t symbol = find_symbol(), per_ms;
-	int probe = probe_open();
-	struct base base;
+	size_t calls = samples_wanted(argc, argv);
+	struct attack a = {
+		.probe = probe_open(),
+		.online = open_online(),
+		.symbol = generator_symbol(),
+	};
+	uint64_t tick = tick_ns();
+	long tick_us = (long)tick / 1000;
 
 	need_cpus(CPUS);
-	for (size_t cpu = 0; cpu < CPUS; cpu++) {
-		stay_on_cpu(cpu);
-		start_clock(probe);
-		drawn[cpu] = drawn_create(calls);
-	}
-	per_ms = counts_per_ms();
-	base = learn_base(probe);
-	for (size_t i = 0; i < ROUNDS * CPUS; i++)
-		play_round(probe, symbol, i % CPUS, base, per_ms,
-			   drawn_in_round(&drawn[i % CPUS], i / CPUS));
-	print_samples("leak_hit", drawn[0].hits, calls);
-	print_samples("leak_ms", drawn[0].ms, calls);
-	print_samples("other_hit", drawn[1].hits, calls);
-	print_samples("other_ms", drawn[1].ms, calls);
+	stay_on_cpu(0);
+	a.per_us = counts_per_us();
+	a.base = learn_base(a.probe);
+	a.usual_lag = learn_usual_lag(a.probe, a.per_us, tick);
+	print_definition("leak_tick_us", &tick_us, 1);
+	for (size_t i = 0; i < SCENES; i++)
+		play(&a, &scenes[i], calls);
 	return 0;
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads what the kernel's generator keeps in memory, as a leak would. */
+#ifndef GENERATOR_H
+#define GENERATOR_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "probe.h"
+#include "record.h"
+
+/* The address of the first of some symbols that the kernel has; 0 if it has none. */
+static inline uint64_t find_symbol(const char *const *names, size_t count)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	uint64_t address, found = 0;
+	char line[512], name[256];
+
+	if (!symbols) {
+		perror("/proc/kallsyms");
+		exit(1);
+	}
+	while (!found && fgets(line, sizeof(line), symbols)) {
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) != 2)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			if (!strcmp(name, names[i]))
+				found = address;
+	}
+	fclose(symbols);
+	return found;
+}
+
+/* The generator's per-CPU variable; 0 if it has none. */
+static inline uint64_t generator_symbol(void)
+{
+	static const char *const names[] = { "kstack_key", "kstack_rnd_state" };
+
+	return find_symbol(names, 2);
+}
+
+static inline struct kstack_probe_state read_generator(int probe, uint64_t symbol, size_t cpu)
+{
+	struct kstack_probe_state state = { .symbol = symbol, .cpu = (uint32_t)cpu };
+
+	if (ioctl(probe, KSTACK_PROBE_STATE, &state)) {
+		perror("state of the generator");
+		exit(errno == EOPNOTSUPP ? UNSUPPORTED : 1);
+	}
+	return state;
+}
+
+#endif
