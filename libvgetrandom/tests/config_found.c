@@ -65,6 +65,16 @@ static void check_clock(const void *clock)
 	      "the clock is wrong");
 }
 
+/* With others, the library would make system calls for ever. */
+static void check_params(void)
+{
+	struct vdso_params params = { 0 };
+
+	check(!vgr_config.vdso(NULL, 0, 0, &params, ~0UL), "the kernel does not tell");
+	check(!memcmp(&vgr_config.params, &params, sizeof(params)), "other parameters");
+	check(params.size_of_opaque_state && params.mmap_flags, "no parameters");
+}
+
 int main(void)
 {
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -76,6 +86,7 @@ int main(void)
 	check((const void *)vgr_config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");
 	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
+	check_params();
 	check_clock(dlvsym(vdso, CLOCK, VERSION));
 	check(vgr_pool_can_hold(SLOT_STATE_MAX) && !vgr_pool_can_hold(SLOT_STATE_MAX + 1),
 	      "states of another size");
