@@ -11,6 +11,7 @@
 #include "batch.h"
 #include "check.h"
 #include "config.h"
+#include "pool.h"
 #include "thread.h"
 
 enum {
@@ -132,6 +133,21 @@ static void check_end_of_thread(void)
 	check_given_back(slot);
 }
 
+/* A call that was left for good may have left anything in its slot. */
+static void check_busy_slot_is_wiped(void)
+{
+	struct slot *slot = vgr_pool_take();
+	const uint8_t *page;
+
+	check(slot, "no slot");
+	page = slot->state;
+	memset(slot->state, 0xa5, SLOT_PAGE_SIZE);
+	slot->busy = 1;
+	vgr_pool_give(slot);
+	for (int i = 0; i < SLOT_PAGE_SIZE; i++)
+		check(!page[i], "byte %d of the page is %#x", i, page[i]);
+}
+
 static ssize_t fail_to_draw(void *buf, size_t len, unsigned int flags, void *state,
 			    size_t state_size)
 {
@@ -200,6 +216,7 @@ int main(void)
 	draw_bytes(BYTES_MAX);
 	check_large();
 	check_end_of_thread();
+	check_busy_slot_is_wiped();
 	check_failed_fill();
 	check_wiped_buffer();
 	return 0;
