@@ -136,16 +136,18 @@ static void check_end_of_thread(void)
 /* A call that was left for good may have left anything in its slot. */
 static void check_busy_slot_is_wiped(void)
 {
-	struct slot *slot = vgr_pool_take();
-	const uint8_t *page;
+	struct slot *slot = vgr_pool_take(), *next = vgr_pool_take();
+	const uint8_t *pages = slot->state;
 
-	check(slot, "no slot");
-	page = slot->state;
+	check(next->state == pages + SLOT_PAGE_SIZE, "no neighbours");
 	memset(slot->state, 0xa5, SLOT_PAGE_SIZE);
+	memset(next->state, 0xa5, SLOT_PAGE_SIZE);
 	slot->busy = 1;
 	vgr_pool_give(slot);
-	for (int i = 0; i < SLOT_PAGE_SIZE; i++)
-		check(!page[i], "byte %d of the page is %#x", i, page[i]);
+	for (int i = 0; i < 2 * SLOT_PAGE_SIZE; i++)
+		check(pages[i] == (i < SLOT_PAGE_SIZE ? 0 : 0xa5), "byte %d is %#x", i, pages[i]);
+	next->busy = 1;
+	vgr_pool_give(next);
 }
 
 static ssize_t fail_to_draw(void *buf, size_t len, unsigned int flags, void *state,

@@ -37,14 +37,28 @@ static bool cpu_has(const char *feature)
 	return strstr(text, feature);
 }
 
-static void check_unit(void)
-{
-	const char *widest = cpu_has(" asimd ")     ? "neon"
-			     : cpu_has(" avx512f ") ? "avx512"
-			     : cpu_has(" avx2 ")    ? "avx2"
-						    : "sse2";
+/* The widest first. */
+static const struct {
+	const char *unit, *feature;
+} units[] = {
+	{ "neon", " asimd " }, { "avx512", " avx512f " }, { "avx2", " avx2 " }, { "sse2", " sse2 " }
+};
 
-	check(!strcmp(vgetrandom_simd(), widest), "%s, not %s", vgetrandom_simd(), widest);
+static void check_units(void)
+{
+	const struct chacha20 *core = vgr_chacha20_all;
+	const char *widest = NULL;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		bool has = cpu_has(units[i].feature);
+
+		if (has && !widest)
+			widest = units[i].unit;
+		if (core->name && !strcmp(core->name, units[i].unit))
+			check(vgr_chacha20_usable(core++) == has, "%s", units[i].unit);
+	}
+	check(!core->name && !vgr_chacha20_usable(core), "another unit, or another order");
+	check(widest && !strcmp(vgetrandom_simd(), widest), "%s", vgetrandom_simd());
 }
 
 static uint64_t nanoseconds(const struct timespec *time)
@@ -80,7 +94,7 @@ int main(void)
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
 	vgr_config_need();
-	check_unit();
+	check_units();
 	if (!vdso)
 		cannot_run("this libc does not list the vDSO");
 	check((const void *)vgr_config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");

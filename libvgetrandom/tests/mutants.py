@@ -14,7 +14,6 @@ for the dangerous changes that ``mutants.toml`` lists; ``--sample N`` for N of t
 
 import argparse
 import contextlib
-import hashlib
 import os
 import random
 import re
@@ -123,6 +122,7 @@ SUITES = {
 }
 """Programs and their arguments, by the first part of a file's name; else CORE."""
 PRELOADED = "preload_"
+PRELOAD_OBJECT = "libvgetrandom-preload.so"
 UNDER_VALGRIND = {"chacha20_constant_time"}
 """Its CPU has no AVX-512."""
 VALGRIND = ("valgrind", "--quiet", "--error-exitcode=1")
@@ -274,7 +274,7 @@ class Scratch:
         options = ["-Dwerror=false", "-Dbuildtype=plain", "-Dc_args=-O2"]
         self.call(["meson", "setup", *options, self.build, self.source])
         assert self.make(["all"]), "the library does not build"
-        self.good = self.objects()
+        self.good = self.machine_code()
 
     def call(self, command: list[str | Path]) -> int:
         """Run a command silently; return its exit status."""
@@ -286,12 +286,9 @@ class Scratch:
         """Build targets; return whether the compiler accepted them."""
         return self.call(["ninja", "-C", self.build, *targets]) == 0
 
-    def objects(self) -> str:
-        """Return a digest of the library's machine code."""
-        digest = hashlib.sha256()
-        for path in sorted(self.build.glob("lib*.p/*.o")):
-            digest.update(path.read_bytes())
-        return digest.hexdigest()
+    def machine_code(self) -> bytes:
+        """Return a shared object with all sources, and without what LTO needs."""
+        return (self.build / PRELOAD_OBJECT).read_bytes()
 
     def failure(self, test: list[str]) -> str:
         """Run a test; return its name if it fails, and whether it had to be ended.
@@ -300,7 +297,7 @@ class Scratch:
         """
         env = dict(os.environ)
         if test[0].startswith(PRELOADED):
-            env["LD_PRELOAD"] = str(self.build / "libvgetrandom-preload.so")
+            env["LD_PRELOAD"] = str(self.build / PRELOAD_OBJECT)
         program = [str(self.build / "tests" / test[0]), *test[1:]]
         with subprocess.Popen(
             [*VALGRIND, *program] if test[0] in UNDER_VALGRIND else program,
@@ -331,9 +328,9 @@ class Scratch:
 
     def try_tests(self, suite: list[list[str]]) -> str:
         """Run tests of the broken copy until one fails."""
-        if not self.make(["libvgetrandom.a", "libvgetrandom-preload.so"]):
+        if not self.make(["libvgetrandom.a", PRELOAD_OBJECT]):
             return "compiler"
-        if self.objects() == self.good:
+        if self.machine_code() == self.good:
             return "same code"
         for test in suite:
             if not self.make([f"tests/{test[0]}"]):
