@@ -40,7 +40,15 @@ __attribute__((constructor)) static void write_them(void)
 }
 """
 REFUSED = "both 64-bit and little-endian"
+STEPS = {
+    "step_drop": ("bulk", "batch_u64"),
+    "step_fork": ("small", "bulk", "batch_u64"),
+    "step_longjmp": ("small", "batch_u64", "release"),
+    "step_signal": ("small", "batch_u64", "release", "thread_end"),
+}
+"""What tests step through here, of all that they could."""
 ON_MUSL = (
+    *STEPS,
     "chacha20_residue",
     "memory_age",
     "memory_core",
@@ -364,7 +372,7 @@ def run_tests(build: Path, names: tuple[str, ...]) -> None:
     libraries = (next_library(build), "tests/libplugin.so")
     call("ninja", "-C", build, *programs, *libraries, timeout=BUILD)
     for name in names:
-        call(build / "tests" / name, *opened(build, name))
+        call(build / "tests" / name, *arguments(build, name))
 
 
 def next_library(build: Path) -> str:
@@ -377,13 +385,14 @@ def next_library(build: Path) -> str:
     return name
 
 
-def opened(build: Path, name: str) -> tuple[Path, ...]:
-    """Return the arguments of a test: what it opens."""
-    libraries = {
-        "open_library": build / next_library(build),
-        "plugin_unload": build / "tests" / "libplugin.so",
+def arguments(build: Path, name: str) -> tuple[str | Path, ...]:
+    """Return a test's arguments: what it opens, or steps through."""
+    given: dict[str, tuple[str | Path, ...]] = {
+        "open_library": (build / next_library(build),),
+        "plugin_unload": (build / "tests" / "libplugin.so",),
+        **STEPS,
     }
-    return (libraries[name],) if name in libraries else ()
+    return given.get(name, ())
 
 
 def test_on_musl_its_tests_pass(musl: Path) -> None:
@@ -405,4 +414,4 @@ def test_on_a_glibc_that_has_the_vdso_its_tests_pass(
     run_tests(tmp_path, ON_NEW_GLIBC)
     for name in ON_NEW_GLIBC:
         program = tmp_path / "tests" / name
-        call(*new_glibc.command(program), *opened(tmp_path, name))
+        call(*new_glibc.command(program), *arguments(tmp_path, name))
