@@ -15,8 +15,6 @@
 #include "chacha20_cores.h"
 #include "compiler.h"
 
-#define always_inline inline __attribute__((always_inline))
-
 enum {
 	LANE_WORDS = 4,
 	LANE_SIZE = LANE_WORDS * 4,

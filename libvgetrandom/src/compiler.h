@@ -7,10 +7,11 @@
 #error "libvgetrandom is for Linux on x86-64 and arm64, both 64-bit and little-endian"
 #endif
 
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define api         __attribute__((visibility("default")))
-#define noinline    __attribute__((noinline))
+#define likely(x)     __builtin_expect(!!(x), 1)
+#define unlikely(x)   __builtin_expect(!!(x), 0)
+#define api           __attribute__((visibility("default")))
+#define noinline      __attribute__((noinline))
+#define always_inline inline __attribute__((always_inline))
 
 /* A signal handler sees everything above this as done, and nothing below it. */
 #define signal_fence() __asm__ volatile("" ::: "memory")

@@ -80,7 +80,7 @@ static const Elf64_Phdr *program_headers(struct image image, unsigned int *count
 
 static const Elf64_Phdr *find_segment(struct image image, Elf64_Word type)
 {
-	unsigned int count;
+	unsigned int count = 0;
 	const Elf64_Phdr *headers = program_headers(image, &count);
 
 	for (unsigned int i = 0; headers && i < count; i++) {

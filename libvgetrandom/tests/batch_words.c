@@ -11,6 +11,7 @@
 #include "batch.h"
 #include "check.h"
 #include "config.h"
+#include "pool.h"
 #include "thread.h"
 
 enum {
@@ -132,6 +133,23 @@ static void check_end_of_thread(void)
 	check_given_back(slot);
 }
 
+/* A call that was left for good may have left anything in its slot. */
+static void check_busy_slot_is_wiped(void)
+{
+	struct slot *slot = vgr_pool_take(), *next = vgr_pool_take();
+	const uint8_t *pages = slot->state;
+
+	check(next->state == pages + SLOT_PAGE_SIZE, "no neighbours");
+	memset(slot->state, 0xa5, SLOT_PAGE_SIZE);
+	memset(next->state, 0xa5, SLOT_PAGE_SIZE);
+	slot->busy = 1;
+	vgr_pool_give(slot);
+	for (int i = 0; i < 2 * SLOT_PAGE_SIZE; i++)
+		check(pages[i] == (i < SLOT_PAGE_SIZE ? 0 : 0xa5), "byte %d is %#x", i, pages[i]);
+	next->busy = 1;
+	vgr_pool_give(next);
+}
+
 static ssize_t fail_to_draw(void *buf, size_t len, unsigned int flags, void *state,
 			    size_t state_size)
 {
@@ -200,6 +218,7 @@ int main(void)
 	draw_bytes(BYTES_MAX);
 	check_large();
 	check_end_of_thread();
+	check_busy_slot_is_wiped();
 	check_failed_fill();
 	check_wiped_buffer();
 	return 0;

@@ -122,6 +122,7 @@ static void check_lengths(void)
 /* Below the threshold the vDSO function writes everything, with the caller's flags. */
 static void check_short(void)
 {
+	check(DRAW_BULK_FROM == 128, "%d is not what the manual page says", DRAW_BULK_FROM);
 	for (size_t len = 0; len < DRAW_BULK_FROM; len++) {
 		check(draw_into_room(len, FLAGS) == (ssize_t)len, "%zu bytes", len);
 		check(vdso.len == len && vdso.flags == FLAGS, "%zu bytes, flags %u", vdso.len,

@@ -37,14 +37,28 @@ static bool cpu_has(const char *feature)
 	return strstr(text, feature);
 }
 
-static void check_unit(void)
-{
-	const char *widest = cpu_has(" asimd ")     ? "neon"
-			     : cpu_has(" avx512f ") ? "avx512"
-			     : cpu_has(" avx2 ")    ? "avx2"
-						    : "sse2";
+/* The widest first. */
+static const struct {
+	const char *unit, *feature;
+} units[] = {
+	{ "neon", " asimd " }, { "avx512", " avx512f " }, { "avx2", " avx2 " }, { "sse2", " sse2 " }
+};
 
-	check(!strcmp(vgetrandom_simd(), widest), "%s, not %s", vgetrandom_simd(), widest);
+static void check_units(void)
+{
+	const struct chacha20 *core = vgr_chacha20_all;
+	const char *widest = NULL;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		bool has = cpu_has(units[i].feature);
+
+		if (has && !widest)
+			widest = units[i].unit;
+		if (core->name && !strcmp(core->name, units[i].unit))
+			check(vgr_chacha20_usable(core++) == has, "%s", units[i].unit);
+	}
+	check(!core->name && !vgr_chacha20_usable(core), "another unit, or another order");
+	check(widest && !strcmp(vgetrandom_simd(), widest), "%s", vgetrandom_simd());
 }
 
 static uint64_t nanoseconds(const struct timespec *time)
@@ -65,17 +79,28 @@ static void check_clock(const void *clock)
 	      "the clock is wrong");
 }
 
+/* With others, the library would make system calls for ever. */
+static void check_params(void)
+{
+	struct vdso_params params = { 0 };
+
+	check(!vgr_config.vdso(NULL, 0, 0, &params, ~0UL), "the kernel does not tell");
+	check(!memcmp(&vgr_config.params, &params, sizeof(params)), "other parameters");
+	check(params.size_of_opaque_state && params.mmap_flags, "no parameters");
+}
+
 int main(void)
 {
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
 	vgr_config_need();
-	check_unit();
+	check_units();
 	if (!vdso)
 		cannot_run("this libc does not list the vDSO");
 	check((const void *)vgr_config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");
 	if (!vgr_config.vdso)
 		cannot_run("the kernel has no vDSO getrandom");
+	check_params();
 	check_clock(dlvsym(vdso, CLOCK, VERSION));
 	check(vgr_pool_can_hold(SLOT_STATE_MAX) && !vgr_pool_can_hold(SLOT_STATE_MAX + 1),
 	      "states of another size");

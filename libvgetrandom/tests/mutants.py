@@ -14,7 +14,6 @@ for the dangerous changes that ``mutants.toml`` lists; ``--sample N`` for N of t
 
 import argparse
 import contextlib
-import hashlib
 import os
 import random
 import re
@@ -38,6 +37,8 @@ NOTES = tomllib.loads((LIBRARY / "tests" / "mutants.toml").read_text())
 SECONDS_MAX = 180
 """A test that takes longer hangs, because the mutant does."""
 MEMORY_MAX = 16 << 30
+CANNOT_RUN = 77
+"""The exit status of tests that lack something."""
 
 TOKEN = re.compile(
     r"""
@@ -121,6 +122,7 @@ SUITES = {
 }
 """Programs and their arguments, by the first part of a file's name; else CORE."""
 PRELOADED = "preload_"
+PRELOAD_OBJECT = "libvgetrandom-preload.so"
 UNDER_VALGRIND = {"chacha20_constant_time"}
 """Its CPU has no AVX-512."""
 VALGRIND = ("valgrind", "--quiet", "--error-exitcode=1")
@@ -272,7 +274,7 @@ class Scratch:
         options = ["-Dwerror=false", "-Dbuildtype=plain", "-Dc_args=-O2"]
         self.call(["meson", "setup", *options, self.build, self.source])
         assert self.make(["all"]), "the library does not build"
-        self.good = self.objects()
+        self.good = self.machine_code()
 
     def call(self, command: list[str | Path]) -> int:
         """Run a command silently; return its exit status."""
@@ -284,18 +286,18 @@ class Scratch:
         """Build targets; return whether the compiler accepted them."""
         return self.call(["ninja", "-C", self.build, *targets]) == 0
 
-    def objects(self) -> str:
-        """Return a digest of the library's machine code."""
-        digest = hashlib.sha256()
-        for path in sorted(self.build.glob("lib*.p/*.o")):
-            digest.update(path.read_bytes())
-        return digest.hexdigest()
+    def machine_code(self) -> bytes:
+        """Return a shared object with all sources, and without what LTO needs."""
+        return (self.build / PRELOAD_OBJECT).read_bytes()
 
     def failure(self, test: list[str]) -> str:
-        """Run a test; return its name if it fails, and whether it had to be ended."""
+        """Run a test; return its name if it fails, and whether it had to be ended.
+
+        A test that says that it cannot run here has judged nothing.
+        """
         env = dict(os.environ)
         if test[0].startswith(PRELOADED):
-            env["LD_PRELOAD"] = str(self.build / "libvgetrandom-preload.so")
+            env["LD_PRELOAD"] = str(self.build / PRELOAD_OBJECT)
         program = [str(self.build / "tests" / test[0]), *test[1:]]
         with subprocess.Popen(
             [*VALGRIND, *program] if test[0] in UNDER_VALGRIND else program,
@@ -306,7 +308,7 @@ class Scratch:
             start_new_session=True,
         ) as running:
             try:
-                return test[0] if running.wait(SECONDS_MAX) else ""
+                return "" if running.wait(SECONDS_MAX) in (0, CANNOT_RUN) else test[0]
             except subprocess.TimeoutExpired:
                 return f"{test[0]} (hangs)"
             finally:
@@ -326,9 +328,9 @@ class Scratch:
 
     def try_tests(self, suite: list[list[str]]) -> str:
         """Run tests of the broken copy until one fails."""
-        if not self.make(["libvgetrandom.a", "libvgetrandom-preload.so"]):
+        if not self.make(["libvgetrandom.a", PRELOAD_OBJECT]):
             return "compiler"
-        if self.objects() == self.good:
+        if self.machine_code() == self.good:
             return "same code"
         for test in suite:
             if not self.make([f"tests/{test[0]}"]):
@@ -352,18 +354,31 @@ def suite_of(file: str) -> list[list[str]]:
 
 def reason_for(mutant: Mutant) -> str | None:
     """Return why a mutant may survive, as mutants.toml has it."""
-    for note in NOTES.get("survivor", ()):
-        if (
-            note["file"] == mutant.file
-            and note["line"] == mutant.line
-            and note.get("old", mutant.old) == mutant.old
-        ):
-            return str(note["why"])
-    return None
+    whys = [note["why"] for note in NOTES["survivor"] if explains(note, mutant)]
+    return str(whys[0]) if whys else None
 
 
-def run(mutants: list[Mutant], jobs: int) -> int:
-    """Try all mutants in so many copies; return how many survived for no reason."""
+def stale_notes() -> list[str]:
+    """Return the lines of mutants.toml's survivors that no mutant changes."""
+    mutants = all_mutants([])
+    return [
+        f"{note['file']}: {note['line']}"
+        for note in NOTES["survivor"]
+        if not any(explains(note, mutant) for mutant in mutants)
+    ]
+
+
+def explains(note: dict[str, str], mutant: Mutant) -> bool:
+    """Tell whether a survivor's note is about this mutant."""
+    return (
+        note["file"] == mutant.file
+        and note["line"] == mutant.line
+        and note.get("old", mutant.old) == mutant.old
+    )
+
+
+def run(mutants: list[Mutant], jobs: int) -> Counter[str]:
+    """Try all mutants in so many copies; return how often each fate was met."""
     fates: Counter[str] = Counter()
     free: Queue[Scratch] = Queue()
     with (
@@ -388,7 +403,7 @@ def run(mutants: list[Mutant], jobs: int) -> int:
             fates["explained" if why else fate] += 1
             print(f"{mutant}: {fate}{': ' + why if why else ''}", flush=True)
     report(fates)
-    return fates["survived"]
+    return fates
 
 
 def report(fates: Counter[str]) -> None:
@@ -422,8 +437,13 @@ def main() -> None:
     if arguments.list:
         print(*mutants, sep="\n")
         return
+    stale = stale_notes()
+    assert not stale, f"mutants.toml names lines that are not there: {stale}"
     limit()
-    sys.exit(1 if run(mutants, arguments.jobs) else 0)
+    fates = run(mutants, arguments.jobs)
+    # A dangerous change that is none tells nothing of the tests.
+    bad = ("survived", "compiler", "same code") if known else ("survived",)
+    sys.exit(any(fates[fate] for fate in bad))
 
 
 if __name__ == "__main__":

@@ -106,12 +106,14 @@ static void check_large_bound(void)
 
 static void check_errors(void)
 {
+	/* A byte more than getentropy() gives. */
 	static unsigned char buf[257];
 
 	errno = 0;
 	check(getrandom(buf, 16, 0x80000000) == -1 && errno == EINVAL, "errno %d", errno);
 	errno = 0;
 	check(getentropy(buf, sizeof(buf)) == -1 && errno == EIO, "errno %d", errno);
+	check(getentropy(buf, sizeof(buf) - 1) == 0, "%s", strerror(errno));
 	check(getrandom(buf, 0, 0) == 0, "nothing asked for");
 	errno = 7;
 	check(getrandom(buf, 16, GRND_NONBLOCK) == 16 && errno == 7, "errno touched: %d", errno);

@@ -40,7 +40,15 @@ __attribute__((constructor)) static void write_them(void)
 }
 """
 REFUSED = "both 64-bit and little-endian"
+STEPS = {
+    "step_drop": ("bulk", "batch_u64"),
+    "step_fork": ("small", "bulk", "batch_u64"),
+    "step_longjmp": ("small", "batch_u64", "release"),
+    "step_signal": ("small", "batch_u64", "release", "thread_end"),
+}
+"""What tests step through here, of all that they could."""
 ON_MUSL = (
+    *STEPS,
     "chacha20_residue",
     "memory_age",
     "memory_core",
@@ -144,10 +152,18 @@ def test_with_lto_the_archive_is_inlined(installed: Installed, tmp_path: Path) -
     assert functions["-flto"] < functions["-fno-lto"]
 
 
-def test_the_abi_is_that_of_the_baseline(build: Path) -> None:
-    baseline = SOURCE / "abi" / f"{platform.machine()}.abi"
-    headers = SOURCE / "include"
-    call("abidiff", "--headers-dir2", headers, baseline, build / "libvgetrandom.so")
+@pytest.mark.parametrize("machine", sorted({platform.machine(), "aarch64"}))
+def test_the_abi_is_that_of_the_baseline(machine: str, tmp_path: Path) -> None:
+    """Of the host, and of arm64, for which hosts of other kinds have a compiler."""
+    baseline = SOURCE / "abi" / f"{machine}.abi"
+    assert baseline.exists(), "make -C libvgetrandom abi-baseline"
+    cross_file = SOURCE / "cross" / f"{machine}.ini"
+    cross = () if machine == platform.machine() else ("--cross-file", cross_file)
+    options = ("-Dtests=disabled", "-Dbench=disabled")
+    call("meson", "setup", *cross, *options, tmp_path, SOURCE, timeout=BUILD)
+    call("ninja", "-C", tmp_path, next_library(tmp_path), timeout=BUILD)
+    library = tmp_path / next_library(tmp_path)
+    call("abidiff", "--headers-dir2", SOURCE / "include", baseline, library)
 
 
 def test_an_unused_result_is_warned_of(installed: Installed, tmp_path: Path) -> None:
@@ -201,9 +217,13 @@ def test_a_meson_project_has_it_as_a_subproject(project: Path, static: str) -> N
     call("meson", "setup", options, project / "build", project, timeout=BUILD)
     call("meson", "compile", "-C", project / "build", "example", timeout=BUILD)
     assert "a key of 32 bytes" in call(project / "build" / "example")[0]
-    needed = call("readelf", "--dynamic", project / "build" / "example")
-    assert any("libvgetrandom.so" in line for line in needed) == (not static)
+    assert needs_shared_library(project / "build" / "example") == (not static)
     assert "step_fork" not in (project / "build" / "build.ninja").read_text()
+
+
+def needs_shared_library(program: Path) -> bool:
+    lines = call("readelf", "--dynamic", program)
+    return any("libvgetrandom.so" in line for line in lines)
 
 
 @pytest.mark.parametrize("target", ["vgetrandom", "static"])
@@ -217,6 +237,7 @@ def test_a_cmake_project_finds_it(
     call("cmake", "-S", project, "-B", build, prefix)
     call("cmake", "--build", build)
     assert "a key of 32 bytes" in call("env", library_path, build / "example")[0]
+    assert needs_shared_library(build / "example") == (target != "static")
 
 
 def test_cmake_does_not_take_another_version(
@@ -290,26 +311,32 @@ endian = '{endian}'
 """
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_other_machines_are_refused(machine: str, tmp_path: Path) -> None:
-    compiler, flag, cpu, endian = MACHINES[machine]
-    cross = tmp_path / "cross.ini"
+def by_meson(
+    folder: Path, compiler: str, flag: str, cpu: str, endian: str
+) -> list[str | Path]:
+    cross = folder / "cross.ini"
     cross.write_text(
         CROSS_FILE.format(compiler=compiler, flag=flag, cpu=cpu, endian=endian)
     )
-    by_meson: list[str | Path] = [
-        "meson",
-        "setup",
-        "--cross-file",
-        cross,
-        tmp_path / "build",
-        SOURCE,
-    ]
-    by_hand: list[str | Path] = [compiler, flag, "-E", SOURCE / "src" / "compiler.h"]
-    for command in (by_meson, by_hand):
-        done = process.call(command, tmp_path, BUILD)
-        assert done.status
-        assert any(REFUSED in line for line in done.lines), done.tail(5)
+    return ["meson", "setup", "--cross-file", cross, folder / "build", SOURCE]
+
+
+def check_refused(command: list[str | Path]) -> None:
+    done = process.call(command, SOURCE, BUILD)
+    assert done.status
+    assert any(REFUSED in line for line in done.lines), done.tail(5)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_other_machines_are_refused(machine: str, tmp_path: Path) -> None:
+    compiler, flag, cpu, endian = MACHINES[machine]
+    check_refused(by_meson(tmp_path, compiler, flag, cpu, endian))
+    check_refused([compiler, flag, "-E", SOURCE / "src" / "compiler.h"])
+
+
+def test_meson_refuses_what_a_cross_file_calls_big_endian(tmp_path: Path) -> None:
+    """For want of a libc, it would refuse the compiler above in any case."""
+    check_refused(by_meson(tmp_path, "aarch64-linux-gnu-gcc", "-O2", "aarch64", "big"))
 
 
 @pytest.fixture(scope="module")
@@ -345,7 +372,7 @@ def run_tests(build: Path, names: tuple[str, ...]) -> None:
     libraries = (next_library(build), "tests/libplugin.so")
     call("ninja", "-C", build, *programs, *libraries, timeout=BUILD)
     for name in names:
-        call(build / "tests" / name, *opened(build, name))
+        call(build / "tests" / name, *arguments(build, name))
 
 
 def next_library(build: Path) -> str:
@@ -358,13 +385,14 @@ def next_library(build: Path) -> str:
     return name
 
 
-def opened(build: Path, name: str) -> tuple[Path, ...]:
-    """Return the arguments of a test: what it opens."""
-    libraries = {
-        "open_library": build / next_library(build),
-        "plugin_unload": build / "tests" / "libplugin.so",
+def arguments(build: Path, name: str) -> tuple[str | Path, ...]:
+    """Return a test's arguments: what it opens, or steps through."""
+    given: dict[str, tuple[str | Path, ...]] = {
+        "open_library": (build / next_library(build),),
+        "plugin_unload": (build / "tests" / "libplugin.so",),
+        **STEPS,
     }
-    return (libraries[name],) if name in libraries else ()
+    return given.get(name, ())
 
 
 def test_on_musl_its_tests_pass(musl: Path) -> None:
@@ -386,4 +414,4 @@ def test_on_a_glibc_that_has_the_vdso_its_tests_pass(
     run_tests(tmp_path, ON_NEW_GLIBC)
     for name in ON_NEW_GLIBC:
         program = tmp_path / "tests" / name
-        call(*new_glibc.command(program), *opened(tmp_path, name))
+        call(*new_glibc.command(program), *arguments(tmp_path, name))
