@@ -30,6 +30,8 @@ class Listed:
     """``events``, or the debug kernel of a stress: it has more options."""
     first: int | None = None
     """So many patches of the series; None: all."""
+    config: tuple[str, ...] = ()
+    """Options in addition to the variant's."""
     again: bool = False
     """Built in another cache than the usual one."""
     check_all: bool = False
@@ -41,7 +43,8 @@ class Listed:
         again = ", again" if self.again else ""
         trial = f", {self.trial}" if self.trial else ""
         names = "+".join(self.features)
-        return f"{self.arch} {names} {self.variant}{part}{trial}{again}"
+        config = "".join(f", {option}" for option in self.config)
+        return f"{self.arch} {names} {self.variant}{part}{config}{trial}{again}"
 
     @property
     def asked(self) -> "Asked":
@@ -59,7 +62,8 @@ class Listed:
                 option
                 for each, variant in variants
                 for option in (*each.config, *variant.config)
-            ),
+            )
+            + tuple(self.config),
         )
         return Asked(spec.key(), self.again)
 

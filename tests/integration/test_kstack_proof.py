@@ -19,6 +19,7 @@ DISTINCT = {
     **dict.fromkeys(("seed-constant", "twelve-bits", "cpu-state", "batch-key"), 64),
     **dict.fromkeys(("shared-key", "no-new-key", "slow-key", "zero-at-boot"), 64),
     **dict.fromkeys(("stale-cpu", "stale-online", "stale-naps"), 64),
+    **dict.fromkeys(("late-key", "jiffies-key", "derived-key"), 64),
     "stale-nohz-full": 64,
     "three-bits": 8,
     "alternating": 2,
@@ -33,13 +34,16 @@ CAUGHT_BY = {
     "twelve-bits": {"seeds"},
     "cpu-state": {"leak"},
     "shared-key": {"leak"},
-    "no-new-key": {"leak"},
-    "stale-cpu": {"leak"},
+    "no-new-key": {"leak", "seeds"},
+    "stale-cpu": {"leak", "seeds"},
     "stale-online": {"leak"},
     "stale-naps": {"leak"},
     "stale-nohz-full": {"leak"},
-    "slow-key": {"leak"},
+    "slow-key": {"leak", "seeds"},
+    "late-key": {"seeds"},
     "batch-key": {"seeds"},
+    "jiffies-key": {"seeds"},
+    "derived-key": {"seeds"},
     "zero-at-boot": {"early"},
 }
 
@@ -110,6 +114,18 @@ def test_an_lfsr_is_solved_from_a_few_leaks(proved_anywhere: Answer) -> None:
     found = figures(proved_anywhere, "lfsr", "across-tasks")
     assert 1 < found["leaks_needed"] <= 30
     assert found["hit_rate"] > 0.9
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        *("spinning", "napping", "slept", "second_cpu", "second_cpu_napping"),
+        *("online", "hotplug"),
+    ],
+)
+def test_every_scene_lands_where_keys_stay(proved: Answer, scene: str) -> None:
+    """So system calls are counted as they are made."""
+    assert figures(proved, "no-new-key", "leak")[f"{scene}_after_rate"] > 0.9
 
 
 @pytest.mark.parametrize("variant", ["temper", *NOT_SABOTAGED])

@@ -104,6 +104,10 @@ def test_an_attack_that_never_works_shows_nothing(name: str) -> None:
     assert verdict.reasons[0].endswith("so the attack shows nothing")
 
 
+def test_what_landed_counts_where_another_scene_shows_nothing() -> None:
+    assert judge(samples(spinning=60, napping=0)).outcome is Outcome.VULNERABLE
+
+
 def test_the_bound_is_longer_where_ticks_are() -> None:
     found = samples(spinning=BOUND)
     kernel = {**DEFINITION, "leak_tick_us": np.array([1_000])}

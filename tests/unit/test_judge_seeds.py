@@ -11,7 +11,7 @@ from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.stats.judging import Arrays, Verdict
 
-seeds = judge_named(FEATURES / "kstack", "seeds", ("level",))
+seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 
 STATES, KEYS, STORE = 2_000, 256, 12
 
@@ -33,16 +33,19 @@ def _hashed(seed: np.ndarray) -> np.ndarray:
 
 
 def samples() -> dict[str, Ints]:
+    """Return what a sound kernel brings, its keys from 9 to 11 ms old."""
     return {
         "seed_state": words(STATES),
         "seed_key": words(2 * KEYS + 1)[1:],
-        "seed_store": words(2 * KEYS * STORE + 7)[-2 * KEYS * STORE :] ^ 5,
+        "seed_us": np.linspace(9_000, 11_000, 2 * KEYS).astype(np.int64),
+        "seed_other": np.repeat(words(2, bits=63), KEYS),
+        "seed_store": words(2 * KEYS * STORE + 7)[-2 * KEYS * STORE :] ^ (5 << 40),
     }
 
 
-def judge(found: Arrays) -> Verdict:
-    of_cpu = np.array([KEYS, KEYS])
-    return seeds(found, {**DEFINITION, "seed_keys_of_cpu": of_cpu}, level=1e-6)
+def judge(found: Arrays, of_cpu: tuple[int, int] | None = (KEYS, KEYS)) -> Verdict:
+    kernel = {} if of_cpu is None else {"seed_keys_of_cpu": np.array(of_cpu)}
+    return seeds(found, {**DEFINITION, **kernel}, lifetime_ms=10, level=1e-6)
 
 
 def test_random_words_are_sound() -> None:
@@ -53,7 +56,7 @@ def test_random_words_are_sound() -> None:
 
 
 def test_a_kernel_without_keys_is_judged_by_its_states() -> None:
-    verdict = judge({"seed_state": words(STATES)})
+    verdict = judge({"seed_state": words(STATES)}, of_cpu=None)
     assert verdict.outcome is Outcome.BLOCKED
     assert "keys" not in verdict.figures
 
@@ -77,12 +80,15 @@ def test_a_bit_that_stays_is_noticed(what: str, bit: int) -> None:
     assert "is not even" in verdict.reasons[0]
 
 
-def test_one_key_that_lay_in_memory_is_noticed() -> None:
+@pytest.mark.parametrize("changed", [0, 1, 0xFFFFFFFF])
+def test_keys_that_lay_in_memory_are_noticed(changed: int) -> None:
+    """Even if their lower halves were changed."""
     found = samples()
-    found["seed_store"][3 * STORE + 7] = found["seed_key"][4]
+    for key in (4, 9, KEYS + 7):
+        found["seed_store"][(key - 1) * STORE + 7] = found["seed_key"][key] ^ changed
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
-    assert verdict.figures["keys_in_store"] == 1
+    assert verdict.figures["keys_in_store"] == 3
 
 
 def test_a_key_is_not_foretold_by_what_came_after_it_or_on_another_cpu() -> None:
@@ -92,18 +98,44 @@ def test_a_key_is_not_foretold_by_what_came_after_it_or_on_another_cpu() -> None
     assert judge(found).outcome is Outcome.BLOCKED
 
 
-def test_a_key_that_never_changes_is_no_repetition() -> None:
+@pytest.mark.parametrize("cpu", [0, 1])
+def test_a_cpu_that_draws_no_more_keys_is_noticed(cpu: int) -> None:
+    of_cpu = (KEYS, 3) if cpu else (3, KEYS)
     found = samples()
-    of_cpu = np.array([1, 1])
-    few = {name: each[:2] for name, each in found.items() if name == "seed_key"}
-    store = found["seed_store"][: 2 * STORE]
-    verdict = seeds(
-        {**found, **few, "seed_store": store},
-        {**DEFINITION, "seed_keys_of_cpu": of_cpu},
-        level=1e-6,
-    )
-    assert verdict.outcome is Outcome.BLOCKED
-    assert verdict.figures["keys_bits"] < 0
+    few = {name: each[: KEYS + 3] for name, each in found.items()}
+    few["seed_state"] = found["seed_state"]
+    few["seed_store"] = found["seed_store"][: (KEYS + 3) * STORE]
+    verdict = judge(few, of_cpu)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == ["a CPU that worked drew 3 keys, and then no more"]
+
+
+def test_a_kernel_that_draws_no_key_is_noticed() -> None:
+    verdict = judge({"seed_state": words(STATES)}, (0, 0))
+    assert verdict.outcome is Outcome.VULNERABLE
+
+
+@pytest.mark.parametrize("cpu", [0, 1])
+def test_keys_that_serve_too_long_are_noticed(cpu: int) -> None:
+    found = samples()
+    found["seed_us"][cpu * KEYS : (cpu + 1) * KEYS] = 14_500
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == ["half of a CPU's keys served for 14.5 ms"]
+
+
+def test_a_host_that_is_busy_for_a_while_is_not_held_against_the_kernel() -> None:
+    found = samples()
+    found["seed_us"][: KEYS // 3] = 60_000
+    assert judge(found).outcome is Outcome.BLOCKED
+
+
+def test_keys_that_differ_by_the_same_bits_are_noticed() -> None:
+    found = samples()
+    found["seed_other"] = found["seed_key"] ^ 1
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert "the keys of two CPUs differed as they had before" in verdict.reasons[0]
 
 
 def test_few_states_are_unsupported() -> None:

@@ -98,14 +98,6 @@ def leak(
                 f"{calls.tries} calls ({name.replace('_', ' ')}) are too few to judge: "
                 f"{claim.least_calls} needed"
             )
-    for scene in _MUST_LAND:
-        calls = found[f"{scene}_before"]
-        if not calls.finding("", claim.chance, margin).landed(level):
-            return unsupported(
-                f"the state that was read predicts {percent(calls.rate)} of calls "
-                f"right after ({scene.replace('_', ' ')}; chance: "
-                f"{percent(claim.chance)}), so the attack shows nothing"
-            )
     tested = {
         **{f"{scene}_after": where for scene, where in _SERVED.items()},
         **_FOREIGN,
@@ -115,6 +107,8 @@ def leak(
         for name, where in tested.items()
     ]
     landed, small = sentences(findings, level)
+    if not landed and (idle := _shows_nothing(found, claim.chance, level, margin)):
+        return unsupported(idle)
     smallest = max(
         noticeable(found[name].tries, claim.chance, level / len(tested))
         for name in tested
@@ -134,6 +128,21 @@ def leak(
         "ms would have been noticed"
     )
     return concluded(landed, small, sound, figures)
+
+
+def _shows_nothing(
+    found: dict[str, _Calls], chance: float, level: float, margin: float
+) -> str:
+    """Return why the attack is none, if it does not serve where it must."""
+    for scene in _MUST_LAND:
+        calls = found[f"{scene}_before"]
+        if not calls.finding("", chance, margin).landed(level):
+            return (
+                f"the state that was read predicts {percent(calls.rate)} of calls "
+                f"right after ({scene.replace('_', ' ')}; chance: {percent(chance)}), "
+                "so the attack shows nothing"
+            )
+    return ""
 
 
 def _calls(samples: Arrays, bound: int) -> dict[str, _Calls]:

@@ -7,56 +7,91 @@ from temper.stats.judging import Arrays, Ints, Verdict, concluded, unsupported
 from .measures import luck, p_text
 
 _WORD = 64
+_HALF = 32
+_HALVES_BY_LUCK = 2
+"""Of 512 keys and 3,072 words, three halves agree by luck once in 1e10 times."""
+_NOTHING = np.array([], dtype=np.int64)
 
 
-def seeds(samples: Arrays, definitions: Arrays, *, level: float) -> Verdict:
+def seeds(
+    samples: Arrays, definitions: Arrays, *, lifetime_ms: float, level: float
+) -> Verdict:
     """Judge the states that tasks start from, the CPUs' keys, and what foretells keys.
 
-    ``samples["seed_state"]`` are the states of children, ``seed_key`` the keys that
-    CPUs drew, one CPU after the other: ``definitions["seed_keys_of_cpu"]`` says how
-    many of each. ``seed_store`` are, for each key, the words that the kernel's
-    generator had in memory when it was drawn. A kernel without keys has none of them.
+    ``samples["seed_state"]`` are the states of children. A kernel that has keys says in
+    ``definitions["seed_keys_of_cpu"]`` how many each CPU drew. For each key, one CPU's
+    after the other's: ``samples["seed_key"]`` is the key, ``seed_us`` how long the one
+    before it served, ``seed_other`` the other CPU's key, ``seed_store`` the words that
+    the kernel's generator had in memory then.
 
-    VULNERABLE if a state or a key comes twice, if a bit of them is not as often 1 as
-    0, significantly at ``level``, or if a later key of the CPU lay in store.
-    UNSUPPORTED if there are too few states to notice 16 bits of randomness.
+    VULNERABLE if a state or a key comes twice; if a bit of them is not as often 1 as
+    0, significantly at ``level``; if the keys of the CPUs differ by the same bits
+    twice; if the upper half of later keys of a CPU lay in store; if a CPU draws too
+    few keys to notice 10 random bits, or its keys serve longer than ``lifetime_ms`` in
+    the median, by more than two fifths. UNSUPPORTED if there are too few states to
+    notice 16 bits.
     """
-    states = samples.get("seed_state", np.array([], dtype=np.int64))
+    states = samples.get("seed_state", _NOTHING)
     if _bits_noticed(len(states), level) < 16:
         return unsupported(f"{len(states)} states are too few to judge")
-    figures = {
-        "states": float(len(states)),
-        "states_repeated": float(_repeated(states)),
-        "states_bit_p": _bit_p(states),
-        "states_bits": _bits_noticed(len(states), level),
-    }
-    landed = _of_words("states of children", states, figures["states_bit_p"], level)
+    figures = {"states": float(len(states)), **_of_words("states", states, level)}
+    landed = _complaints("states", states, figures, level)
     sound = (
         f"{len(states)} children start from as many states, of "
         f"{figures['states_bits']:.0f} random bits at least"
     )
-    if "seed_key" in samples:
-        keys, store = samples["seed_key"], samples["seed_store"]
-        figures |= {
-            "keys": float(len(keys)),
-            "keys_repeated": float(_repeated(keys)),
-            "keys_bit_p": _bit_p(keys),
-            "keys_bits": _bits_noticed(len(keys), level),
-            "keys_in_store": float(
-                _foretold(keys, store, definitions["seed_keys_of_cpu"])
-            ),
-        }
-        landed += _of_words("keys", keys, figures["keys_bit_p"], level)
-        if figures["keys_in_store"]:
-            landed.append(
-                f"{figures['keys_in_store']:.0f} of {len(keys)} keys lay in the "
-                "kernel's memory before they were drawn"
-            )
+    if "seed_keys_of_cpu" in definitions:
+        of_cpu = definitions["seed_keys_of_cpu"]
+        figures |= _of_keys(samples, of_cpu, level)
+        landed += _complaints_of_keys(samples, of_cpu, figures, lifetime_ms, level)
         sound += (
-            f"; {len(keys)} keys differ, have {figures['keys_bits']:.0f} random bits "
-            "at least, and none was in memory before"
+            f"; {figures['keys']:.0f} keys differ, have {figures['keys_bits']:.0f} "
+            "random bits at least, none lay in memory before, and half of them served "
+            f"for {figures['keys_ms']:.1f} ms or less"
         )
     return concluded(landed, [], sound, figures)
+
+
+def _of_keys(samples: Arrays, of_cpu: Ints, level: float) -> dict[str, float]:
+    keys = samples.get("seed_key", _NOTHING)
+    served = np.split(samples.get("seed_us", _NOTHING), np.cumsum(of_cpu)[:-1])
+    return {
+        "keys": float(len(keys)),
+        "keys_of_cpu": float(of_cpu.min()),
+        "keys_ms": max(float(np.median(us)) / 1000 if len(us) else 0 for us in served),
+        "keys_same_distance": float(
+            _repeated(keys ^ samples.get("seed_other", _NOTHING))
+        ),
+        "keys_in_store": float(
+            _foretold(keys, samples.get("seed_store", _NOTHING), of_cpu)
+        ),
+        **_of_words("keys", keys, level),
+    }
+
+
+def _complaints_of_keys(
+    samples: Arrays,
+    of_cpu: Ints,
+    figures: dict[str, float],
+    lifetime_ms: float,
+    level: float,
+) -> list[str]:
+    landed = _complaints("keys", samples.get("seed_key", _NOTHING), figures, level)
+    if _bits_noticed(int(of_cpu.min()), level) < 10:
+        landed.append(f"a CPU that worked drew {of_cpu.min()} keys, and then no more")
+    if figures["keys_ms"] > 1.4 * lifetime_ms:
+        landed.append(f"half of a CPU's keys served for {figures['keys_ms']:.1f} ms")
+    if figures["keys_same_distance"]:
+        landed.append(
+            f"{figures['keys_same_distance']:.0f} times the keys of two CPUs differed "
+            "as they had before"
+        )
+    if figures["keys_in_store"] > _HALVES_BY_LUCK:
+        landed.append(
+            f"{figures['keys_in_store']:.0f} of {figures['keys']:.0f} keys, or their "
+            "upper halves, lay in the kernel's memory before they were drawn"
+        )
+    return landed
 
 
 def _repeated(words: Ints) -> int:
@@ -68,11 +103,13 @@ def _bits_noticed(words: int, level: float) -> float:
 
     Of words of b bits, n are all different with probability exp(-n^2 / 2^(b+1)).
     """
-    return float(np.log2(max(words, 1) ** 2 / -np.log(level))) - 1
+    return max(0.0, float(np.log2(max(words, 1) ** 2 / -np.log(level))) - 1)
 
 
 def _bit_p(words: Ints) -> float:
     """Return the p-value of the bit that is least even, for all bits together."""
+    if not len(words):
+        return 1.0
     bits = (words.astype(np.uint64)[:, None] >> np.arange(_WORD, dtype=np.uint64)) & 1
     ones = bits.sum(axis=0, dtype=np.int64)
     rarer = np.minimum(ones, len(words) - ones)
@@ -81,23 +118,37 @@ def _bit_p(words: Ints) -> float:
 
 
 def _foretold(keys: Ints, store: Ints, of_cpu: Ints) -> int:
-    """Return how many keys lay in store when an earlier one of their CPU was drawn."""
+    """Return how many keys lay in store when an earlier one of their CPU was drawn.
+
+    Their upper halves count: the kernel's time, for one, changes the lower ones only.
+    """
     found = 0
-    rows = store.reshape(len(keys), -1)
+    rows = store.reshape(len(keys), -1) >> _HALF if len(keys) else store
     for first, count in zip(np.cumsum(of_cpu) - of_cpu, of_cpu, strict=True):
         seen: set[int] = set()
-        for key, row in zip(
-            keys[first : first + count], rows[first : first + count], strict=True
-        ):
+        of_one = slice(first, first + count)
+        for key, row in zip(keys[of_one] >> _HALF, rows[of_one], strict=True):
             found += int(key) in seen
             seen.update(map(int, row))
     return found
 
 
-def _of_words(what: str, words: Ints, bit_p: float, level: float) -> list[str]:
+def _of_words(what: str, words: Ints, level: float) -> dict[str, float]:
+    return {
+        f"{what}_repeated": float(_repeated(words)),
+        f"{what}_bit_p": _bit_p(words),
+        f"{what}_bits": _bits_noticed(len(words), level),
+    }
+
+
+def _complaints(
+    what: str, words: Ints, figures: dict[str, float], level: float
+) -> list[str]:
     landed = []
-    if repeated := _repeated(words):
-        landed.append(f"{repeated} of {len(words)} {what} came before")
-    if bit_p < level:
-        landed.append(f"a bit of the {what} is not even: {p_text(bit_p)}")
+    if repeated := figures[f"{what}_repeated"]:
+        landed.append(f"{repeated:.0f} of {len(words)} {what} came before")
+    if figures[f"{what}_bit_p"] < level:
+        landed.append(
+            f"a bit of the {what} is not even: {p_text(figures[f'{what}_bit_p'])}"
+        )
     return landed

@@ -31,7 +31,11 @@ enum {
 	CALLS_PER_NAP = 16,
 	/* Longer than any key is to serve. */
 	PATIENCE_MS = 60,
-	SLEEP_MS = 100,
+	/* After the first ticks of a sleep: then they have stopped. */
+	SLEPT_MS = 40,
+	/* So much longer, by turns. */
+	SLEEPS_MS = 30,
+	SLEEPS = 4,
 	/* The last one stands for all that are later. */
 	MOST_MS = 256,
 	CALIBRATION_CALLS = 4096,
@@ -127,11 +131,14 @@ static uint64_t step(struct kstack_probe_state *s)
 /* What does not change from round to round. */
 struct attack {
 	int probe;
-	/* The file that takes CPU 1 offline and online. */
+	/* The file that takes CPU 1 offline and online, and whether that is done. */
 	int online;
+	atomic_bool *done;
 	uint64_t symbol;
 	uint64_t per_us;
-	/* How far the clock that ticks drive lags behind if they come in time. */
+	/* The length of a tick, in counts. */
+	uint64_t tick;
+	/* How far the clock that ticks drive lags behind if they come in time, in ns. */
 	uint64_t usual_lag;
 	struct base base;
 };
@@ -181,14 +188,31 @@ static void nap(uint64_t us)
 		fail("nanosleep");
 }
 
+/*
+ * By how many counts the last ticks were late at most: a CPU may have served its own tick
+ * before the one that keeps the time served a late one.
+ */
+static uint64_t lately(const struct attack *a, uint64_t lag, uint64_t now)
+{
+	static uint64_t worst, when;
+	uint64_t late = lag > a->usual_lag ? (lag - a->usual_lag) * a->per_us / 1000 : 0;
+
+	if (late >= worst || now - when > 2 * a->tick) {
+		worst = late;
+		when = now;
+	}
+	return worst;
+}
+
 static void draw_one(const struct attack *a, struct drawn *d, size_t i, long number, uint64_t begin)
 {
-	uint64_t lag, late;
+	uint64_t lag, now, late;
 
 	d->positions[i] = timed_position(a->probe, &lag);
 	d->numbers[i] = number;
-	late = lag > a->usual_lag ? (lag - a->usual_lag) / 1000 : 0;
-	d->us[i] = (long)((counter() - begin) / a->per_us) - (long)late;
+	now = counter();
+	late = lately(a, lag, now);
+	d->us[i] = now - begin > late ? (long)((now - begin - late) / a->per_us) : 0;
 }
 
 /* At an even pace, with no system call in between. */
@@ -197,6 +221,11 @@ static void draw_spinning(const struct attack *a, struct drawn *d, uint64_t begi
 	uint64_t pace = LASTING_MS * 1000 * a->per_us / d->count, start = counter();
 
 	for (size_t i = 0; i < d->count; i++) {
+		uint64_t passed = counter() - start;
+
+		/* Do not make up for a time in which the host let nobody run. */
+		if (passed > pace * (i + 1))
+			start += passed - pace * (i + 1);
 		while (counter() - start < pace * i)
 			;
 		draw_one(a, d, i, (long)i, begin);
@@ -226,8 +255,10 @@ static void take_cpu_down_and_up(int online)
 /* Another task does it, so that the one that draws makes no system call. */
 static void draw_after_hotplug(const struct attack *a, struct drawn *d, uint64_t begin)
 {
-	atomic_bool *done = shared(sizeof(*done));
-	pid_t task = getpid(), helper = fork_bare();
+	pid_t task = getpid(), helper;
+
+	atomic_store(a->done, false);
+	helper = fork_bare();
 
 	if (helper == 0) {
 		cpu_set_t cpus;
@@ -238,17 +269,16 @@ static void draw_after_hotplug(const struct attack *a, struct drawn *d, uint64_t
 		take_cpu_down_and_up(a->online);
 		if (sched_setaffinity(task, sizeof(cpus), &cpus))
 			fail("sched_setaffinity");
-		atomic_store(done, true);
+		atomic_store(a->done, true);
 		_exit(0);
 	}
-	while (!atomic_load(done))
+	while (!atomic_load(a->done))
 		;
 	draw_spinning(a, d, begin);
 	/* getpid() and clone(). */
 	for (size_t i = 0; i < d->count; i++)
 		d->numbers[i] += 2;
 	finish_task(helper);
-	munmap(done, sizeof(*done));
 }
 
 static void read_online(const struct attack *a)
@@ -331,7 +361,7 @@ static void read_key_of_sleeper(const struct attack *a, struct told *told)
 	stay_on_cpu(1);
 	while (!atomic_load(&told->go))
 		;
-	nap(SLEEP_MS * 1000 / 2);
+	nap(SLEPT_MS * 1000);
 	told->state = read_generator(a->probe, a->symbol, 0);
 	told->begin = counter();
 }
@@ -342,6 +372,7 @@ static void read_key_of_sleeper(const struct attack *a, struct told *told)
  */
 static void play_round_of_sleeper(const struct attack *a, struct drawn *d)
 {
+	static unsigned int turn;
 	struct told *told = shared(sizeof(*told));
 	struct kstack_probe_state state;
 	pid_t reader = fork_bare();
@@ -353,7 +384,7 @@ static void play_round_of_sleeper(const struct attack *a, struct drawn *d)
 	stay_on_cpu(0);
 	state = read_new_state(a, 0);
 	atomic_store(&told->go, true);
-	nap(SLEEP_MS * 1000);
+	nap((SLEPT_MS + SLEEPS_MS * (1 + turn++ % SLEEPS)) * 1000);
 	draw_spinning(a, d, told->begin);
 	finish_task(reader);
 	predicted(a, &state);
@@ -447,7 +478,7 @@ static void print_drawn(const struct scene *scene, const struct drawn *d)
 	char name[64];
 
 	for (size_t i = 0; i < d->count; i++) {
-		long ms = d->us[i] > 0 ? d->us[i] / 1000 : 0;
+		long ms = d->us[i] / 1000;
 
 		ms = ms < MOST_MS ? ms : MOST_MS - 1;
 		calls[ms]++;
@@ -511,6 +542,7 @@ int main(int argc, char **argv)
 	struct attack a = {
 		.probe = probe_open(),
 		.online = open_online(),
+		.done = shared(sizeof(*a.done)),
 		.symbol = generator_symbol(),
 	};
 	uint64_t tick = tick_ns();
@@ -520,6 +552,7 @@ int main(int argc, char **argv)
 	stay_on_cpu(0);
 	a.per_us = counts_per_us();
 	a.base = learn_base(a.probe);
+	a.tick = tick * a.per_us / 1000;
 	a.usual_lag = learn_usual_lag(a.probe, a.per_us, tick);
 	print_definition("leak_tick_us", &tick_us, 1);
 	for (size_t i = 0; i < SCENES; i++)

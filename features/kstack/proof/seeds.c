@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Description: collects what offsets start from, to see whether it can be guessed: the
- * states of many children, the keys that two CPUs draw, and the random numbers that the
- * kernel has in store when each key is drawn.
+ * states of many children; the keys that two CPUs draw, how long each serves by the
+ * counter, the other CPU's key meanwhile, and the random numbers that the kernel has in
+ * store when a key is drawn.
  *
  * Usage: seeds CHILDREN
  */
@@ -16,8 +17,8 @@
 enum {
 	CPUS = 2,
 	KEYS = 256,
-	/* A key that still has not changed then is not waited for. */
-	PATIENCE_MS = 60,
+	/* Longer than a busy host keeps a guest from running. */
+	PATIENCE_MS = 1000,
 	CALIBRATION_US = 50000,
 };
 
@@ -45,19 +46,6 @@ static uint64_t counts_in(useconds_t us)
 	return counter() - begin;
 }
 
-/* A CPU that sleeps draws no keys. */
-static pid_t keep_busy(size_t cpu)
-{
-	pid_t task = start_task();
-
-	if (task == 0) {
-		stay_on_cpu(cpu);
-		for (;;)
-			;
-	}
-	return task;
-}
-
 static void read_store(int probe, uint64_t symbol, size_t cpu, long *words)
 {
 	struct kstack_probe_memory memory = { .symbol = symbol, .cpu = cpu };
@@ -68,21 +56,33 @@ static void read_store(int probe, uint64_t symbol, size_t cpu, long *words)
 		words[i] = (long)memory.words[i];
 }
 
-/* Record each key of @cpu, and what the kernel has in store right after it was drawn. */
-static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cpu, long *keys,
-			   long *words)
+/* What is known of each key, in the order in which they were drawn. */
+struct keys {
+	long *key;
+	/* How long the one before it served. */
+	long *us;
+	/* The other CPU's, at that moment. */
+	long *other;
+	/* KSTACK_PROBE_WORDS random numbers in store. */
+	long *words;
+};
+
+/* Record the keys of @cpu, from one that was just drawn; return how many there are. */
+static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cpu, uint64_t per_us,
+			   struct keys k)
 {
-	uint64_t patience = counts_in(CALIBRATION_US) * PATIENCE_MS * 1000 / CALIBRATION_US;
-	uint64_t last = 0, changed = counter();
+	uint64_t last = read_generator(probe, symbol, cpu).cpu_state[0], changed = counter();
 	size_t found = 0;
 
-	while (found < KEYS && counter() - changed < patience) {
+	while (found < KEYS && counter() - changed < PATIENCE_MS * 1000 * per_us) {
 		uint64_t key = read_generator(probe, symbol, cpu).cpu_state[0];
 
-		if (found && key == last)
+		if (key == last)
 			continue;
-		read_store(probe, store, cpu, words + found * KSTACK_PROBE_WORDS);
-		keys[found++] = (long)key;
+		k.us[found] = (long)((counter() - changed) / per_us);
+		k.other[found] = (long)read_generator(probe, symbol, 1 - cpu).cpu_state[0];
+		read_store(probe, store, cpu, k.words + found * KSTACK_PROBE_WORDS);
+		k.key[found++] = (long)key;
 		last = key;
 		changed = counter();
 	}
@@ -92,26 +92,39 @@ static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cp
 static void collect_keys_of_cpus(int probe, uint64_t symbol)
 {
 	static const char *const names[] = { "batched_entropy_u64" };
-	uint64_t store = find_symbol(names, 1);
-	long *keys = array(CPUS * KEYS), *words = array(CPUS * KEYS * KSTACK_PROBE_WORDS);
+	uint64_t store = find_symbol(names, 1), per_us = counts_in(CALIBRATION_US) / CALIBRATION_US;
+	struct keys k = {
+		.key = array(CPUS * KEYS),
+		.us = array(CPUS * KEYS),
+		.other = array(CPUS * KEYS),
+		.words = array(CPUS * KEYS * KSTACK_PROBE_WORDS),
+	};
 	long found[CPUS];
 	size_t all = 0;
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
-		pid_t busy = keep_busy(cpu);
-
-		stay_on_cpu(1 - cpu);
-		found[cpu] = (long)collect_keys(probe, symbol, store, cpu, keys + all,
-						words + all * KSTACK_PROBE_WORDS);
+		/* A CPU that sleeps draws no keys. */
+		stay_on_cpu(cpu);
+		found[cpu] = (long)collect_keys(probe, symbol, store, cpu, per_us,
+						(struct keys){
+							.key = k.key + all,
+							.us = k.us + all,
+							.other = k.other + all,
+							.words = k.words + all * KSTACK_PROBE_WORDS,
+						});
 		all += (size_t)found[cpu];
-		kill(busy, SIGKILL);
-		wait_for(busy);
 	}
 	print_definition("seed_keys_of_cpu", found, CPUS);
-	print_samples("seed_key", keys, all);
-	print_samples("seed_store", words, all * KSTACK_PROBE_WORDS);
-	free(keys);
-	free(words);
+	if (all) {
+		print_samples("seed_key", k.key, all);
+		print_samples("seed_us", k.us, all);
+		print_samples("seed_other", k.other, all);
+		print_samples("seed_store", k.words, all * KSTACK_PROBE_WORDS);
+	}
+	free(k.key);
+	free(k.us);
+	free(k.other);
+	free(k.words);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,58 @@
+"""A key serves as long as promised, however long the tick is, and if it stops.
+
+The lab's kernels have a tick of 10 ms; one kernel more for each other length stops it
+or not, by a boot option.
+"""
+
+import math
+
+import pytest
+from lab import new_machine, planner, prepared, run_of
+
+from temper.analysis.proof import proof_report
+from temper.catalog import Feature, feature_named
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
+
+FEATURE = feature_named("kstack")
+# Variant -> the option by which the tick goes on, stops in idle, or on a busy CPU too.
+STOPS = {"periodic": "nohz=off", "idle": "nohz=on", "full": "nohz_full=1"}
+
+
+def feature_at(hz: int) -> Feature:
+    """Return the feature on a kernel with so many ticks a second, which can stop."""
+    config = (
+        *("CONFIG_HZ_100=n", f"CONFIG_HZ_{hz}=y"),
+        *("CONFIG_HZ_PERIODIC=n", "CONFIG_NO_HZ_FULL=y"),
+    )
+    off, on = (
+        FEATURE.variants[name].model_copy(update={"config": config})
+        for name in ("temper-off", "temper")
+    )
+    tried = {
+        name: on.model_copy(update={"cmdline": f"{on.cmdline} {option}"})
+        for name, option in STOPS.items()
+    }
+    changes = {
+        "variants": {"temper-off": off, **tried},
+        "sabotages": {},
+        "baseline": "temper-off",
+        "control": "temper-off",
+        "hardened": tuple(tried),
+    }
+    return FEATURE.model_copy(update=changes)
+
+
+@pytest.mark.parametrize("hz", [250, 1000])
+def test_a_key_serves_10_ms_and_a_tick(hz: int) -> None:
+    plan = planner().prove(feature_at(hz), (), ["leak"])
+    report = proof_report(run_of(prepared(plan), new_machine()))
+    assert report.proven, {v: e["leak"].reasons for v, e in report.evidence.items()}
+    late_ms = FEATURE.proofs["leak"].params["late_ms"]
+    for name in STOPS:
+        figures = report.evidence[name]["leak"].figures
+        assert figures["bound_ms"] == math.ceil(10 + 1000 / hz + late_ms)
