@@ -42,6 +42,7 @@ ELSEWHERE = {
     "/tmp/try": "the program is the reader's own",
     "cc": "the program is the reader's own",
     "pkg-config": "asks for the installed library; test_vgetrandom_library.py does",
+    "meson": "configures a cross build; test_packages.py does, too",
     "python3": "needs the preload library; test_vgetrandom_bindings.py tries it",
     "strace": "needs the preload library; test_vgetrandom_bindings.py tries it",
 }
