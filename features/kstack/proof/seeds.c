@@ -17,8 +17,9 @@
 enum {
 	CPUS = 2,
 	KEYS = 256,
-	/* Longer than a busy host keeps a guest from running. */
+	/* For one key: longer than a busy host keeps a guest from running. And for all. */
 	PATIENCE_MS = 1000,
+	DEADLINE_MS = 12000,
 	CALIBRATION_US = 50000,
 };
 
@@ -71,10 +72,12 @@ struct keys {
 static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cpu, uint64_t per_us,
 			   struct keys k)
 {
-	uint64_t last = read_generator(probe, symbol, cpu).cpu_state[0], changed = counter();
+	uint64_t last = read_generator(probe, symbol, cpu).cpu_state[0], begin = counter();
+	uint64_t changed = begin;
 	size_t found = 0;
 
-	while (found < KEYS && counter() - changed < PATIENCE_MS * 1000 * per_us) {
+	while (found < KEYS && counter() - changed < PATIENCE_MS * 1000 * per_us &&
+	       counter() - begin < DEADLINE_MS * 1000 * per_us) {
 		uint64_t key = read_generator(probe, symbol, cpu).cpu_state[0];
 
 		if (key == last)
