@@ -36,6 +36,7 @@ enum {
 	/* So much longer, by turns. */
 	SLEEPS_MS = 30,
 	SLEEPS = 4,
+	AWAKE_MS = 4,
 	/* The last one stands for all that are later. */
 	MOST_MS = 256,
 	CALIBRATION_CALLS = 4096,
@@ -216,9 +217,9 @@ static void draw_one(const struct attack *a, struct drawn *d, size_t i, long num
 }
 
 /* At an even pace, with no system call in between. */
-static void draw_spinning(const struct attack *a, struct drawn *d, uint64_t begin)
+static void draw_for(const struct attack *a, struct drawn *d, uint64_t begin, uint64_t ms)
 {
-	uint64_t pace = LASTING_MS * 1000 * a->per_us / d->count, start = counter();
+	uint64_t pace = ms * 1000 * a->per_us / d->count, start = counter();
 
 	for (size_t i = 0; i < d->count; i++) {
 		uint64_t passed = counter() - start;
@@ -230,6 +231,11 @@ static void draw_spinning(const struct attack *a, struct drawn *d, uint64_t begi
 			;
 		draw_one(a, d, i, (long)i, begin);
 	}
+}
+
+static void draw_spinning(const struct attack *a, struct drawn *d, uint64_t begin)
+{
+	draw_for(a, d, begin, LASTING_MS);
 }
 
 /* The CPU is idle while the task naps; its tick may stop, and start again when it wakes. */
@@ -385,7 +391,8 @@ static void play_round_of_sleeper(const struct attack *a, struct drawn *d)
 	state = read_new_state(a, 0);
 	atomic_store(&told->go, true);
 	nap((SLEPT_MS + SLEEPS_MS * (1 + turn++ % SLEEPS)) * 1000);
-	draw_spinning(a, d, told->begin);
+	/* Before the next tick, which would draw a key. */
+	draw_for(a, d, told->begin, AWAKE_MS);
 	finish_task(reader);
 	predicted(a, &state);
 	memcpy(state.cpu_state, told->state.cpu_state, sizeof(state.cpu_state));
@@ -442,7 +449,7 @@ struct scene {
 static const struct scene scenes[] = {
 	{ "spinning", 0, 0, NULL, draw_spinning, NULL, 100 },
 	{ "napping", 0, 0, NULL, draw_napping, NULL, 30 },
-	{ "slept", 0, 0, NULL, NULL, play_round_of_sleeper, 100 },
+	{ "slept", 0, 0, NULL, NULL, play_round_of_sleeper, 30 },
 	{ "second_cpu", 1, 1, NULL, draw_spinning, NULL, 100 },
 	{ "second_cpu_napping", 1, 1, NULL, draw_napping, NULL, 30 },
 	{ "online", 1, 1, read_online, draw_spinning, NULL, 100 },
