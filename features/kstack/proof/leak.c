@@ -6,7 +6,7 @@
  * It does so in several scenes: what the task does meanwhile, on which CPU, and whose
  * state was read. The CPU's counter tells how long ago that was, since ticks and timers
  * are what is to be found out. A host that does not let the guest run makes ticks late,
- * and keys with them: by how much the last tick is late does not count as age.
+ * and keys with them: by how much the last ticks were late does not count as age.
  *
  * Usage: leak CALLS (in each scene; fewer between naps)
  */
@@ -18,6 +18,7 @@
 
 #include "counter.h"
 #include "generator.h"
+#include "pace.h"
 #include "probe.h"
 #include "record.h"
 #include "side_by_side.h"
@@ -39,6 +40,8 @@ enum {
 	AWAKE_MS = 4,
 	/* The last one stands for all that are later. */
 	MOST_MS = 256,
+	/* All scenes take a few seconds. */
+	DEADLINE_S = 120,
 	CALIBRATION_CALLS = 4096,
 	CALIBRATION_MS = 50,
 	/* Another task may be so many calls ahead; so many tell how many it is. */
@@ -69,24 +72,6 @@ static struct base learn_base(int probe)
 		most = position > most ? position : most;
 	}
 	return (struct base){ .position = least, .moves = most > least };
-}
-
-static uint64_t nanoseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t counts_per_us(void)
-{
-	uint64_t counts = counter(), begin = nanoseconds(), taken;
-
-	do
-		taken = nanoseconds() - begin;
-	while (taken < CALIBRATION_MS * 1000000u);
-	return (counter() - counts) * 1000u / taken;
 }
 
 static uint64_t step_temper(struct kstack_probe_state *s)
@@ -265,7 +250,6 @@ static void draw_after_hotplug(const struct attack *a, struct drawn *d, uint64_t
 
 	atomic_store(a->done, false);
 	helper = fork_bare();
-
 	if (helper == 0) {
 		cpu_set_t cpus;
 
@@ -356,7 +340,7 @@ static void find_hits_of_task(const struct attack *a, struct drawn *d,
 
 /* Where one task tells another what it read. */
 struct told {
-	atomic_bool go;
+	atomic_bool go, done;
 	uint64_t begin;
 	struct kstack_probe_state state;
 };
@@ -370,6 +354,32 @@ static void read_key_of_sleeper(const struct attack *a, struct told *told)
 	nap(SLEPT_MS * 1000);
 	told->state = read_generator(a->probe, a->symbol, 0);
 	told->begin = counter();
+	atomic_store(&told->done, true);
+}
+
+/* Return whether the key was read before the task woke, as far as the host let it be. */
+static bool play_sleeper(const struct attack *a, struct drawn *d, struct told *told, uint64_t us)
+{
+	struct kstack_probe_state state;
+	pid_t reader = fork_bare();
+	bool in_time;
+
+	if (reader == 0) {
+		read_key_of_sleeper(a, told);
+		_exit(0);
+	}
+	stay_on_cpu(0);
+	state = read_new_state(a, 0);
+	atomic_store(&told->go, true);
+	nap(us);
+	in_time = atomic_load(&told->done);
+	/* Before the next tick, which would draw a key. */
+	draw_for(a, d, told->begin, AWAKE_MS);
+	finish_task(reader);
+	predicted(a, &state);
+	memcpy(state.cpu_state, told->state.cpu_state, sizeof(state.cpu_state));
+	find_hits(a, d, state, 0);
+	return in_time;
 }
 
 /*
@@ -379,24 +389,11 @@ static void read_key_of_sleeper(const struct attack *a, struct told *told)
 static void play_round_of_sleeper(const struct attack *a, struct drawn *d)
 {
 	static unsigned int turn;
+	uint64_t us = (SLEPT_MS + SLEEPS_MS * (1 + turn++ % SLEEPS)) * 1000;
 	struct told *told = shared(sizeof(*told));
-	struct kstack_probe_state state;
-	pid_t reader = fork_bare();
 
-	if (reader == 0) {
-		read_key_of_sleeper(a, told);
-		_exit(0);
-	}
-	stay_on_cpu(0);
-	state = read_new_state(a, 0);
-	atomic_store(&told->go, true);
-	nap((SLEPT_MS + SLEEPS_MS * (1 + turn++ % SLEEPS)) * 1000);
-	/* Before the next tick, which would draw a key. */
-	draw_for(a, d, told->begin, AWAKE_MS);
-	finish_task(reader);
-	predicted(a, &state);
-	memcpy(state.cpu_state, told->state.cpu_state, sizeof(state.cpu_state));
-	find_hits(a, d, state, 0);
+	while (!play_sleeper(a, d, told, us))
+		*told = (struct told){ 0 };
 	munmap(told, sizeof(*told));
 }
 
@@ -532,29 +529,20 @@ static uint64_t learn_usual_lag(int probe, uint64_t per_us, uint64_t tick)
 	return least + tick;
 }
 
-static int open_online(void)
-{
-	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0) {
-		perror("CPU 1 cannot go offline");
-		exit(UNSUPPORTED);
-	}
-	return fd;
-}
-
 int main(int argc, char **argv)
 {
 	size_t calls = samples_wanted(argc, argv);
 	struct attack a = {
 		.probe = probe_open(),
-		.online = open_online(),
+		.online = open_hotplug(),
 		.done = shared(sizeof(*a.done)),
 		.symbol = generator_symbol(),
 	};
 	uint64_t tick = tick_ns();
 	long tick_us = (long)tick / 1000;
 
+	/* A task would wait for ever for one that failed. */
+	alarm(DEADLINE_S);
 	need_cpus(CPUS);
 	stay_on_cpu(0);
 	a.per_us = counts_per_us();

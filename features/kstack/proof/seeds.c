@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "counter.h"
 #include "generator.h"
+#include "pace.h"
 #include "probe.h"
 #include "record.h"
 #include "side_by_side.h"
@@ -20,7 +21,6 @@ enum {
 	/* For one key: longer than a busy host keeps a guest from running. And for all. */
 	PATIENCE_MS = 1000,
 	DEADLINE_MS = 12000,
-	CALIBRATION_US = 50000,
 };
 
 static void collect_states(int probe, uint64_t symbol, size_t children)
@@ -37,14 +37,6 @@ static void collect_states(int probe, uint64_t symbol, size_t children)
 		finish_task(child);
 	}
 	print_samples("seed_state", states, children);
-}
-
-static uint64_t counts_in(useconds_t us)
-{
-	uint64_t begin = counter();
-
-	usleep(us);
-	return counter() - begin;
 }
 
 static void read_store(int probe, uint64_t symbol, size_t cpu, long *words)
@@ -95,7 +87,7 @@ static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cp
 static void collect_keys_of_cpus(int probe, uint64_t symbol)
 {
 	static const char *const names[] = { "batched_entropy_u64" };
-	uint64_t store = find_symbol(names, 1), per_us = counts_in(CALIBRATION_US) / CALIBRATION_US;
+	uint64_t store = find_symbol(names, 1), per_us = counts_per_us();
 	struct keys k = {
 		.key = array(CPUS * KEYS),
 		.us = array(CPUS * KEYS),

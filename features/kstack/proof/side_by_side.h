@@ -8,6 +8,7 @@
 #ifndef SIDE_BY_SIDE_H
 #define SIDE_BY_SIDE_H
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,18 @@ static inline void need_cpus(long wanted)
 		return;
 	fprintf(stderr, "%ld CPUs are needed, %ld are online\n", wanted, found);
 	exit(UNSUPPORTED);
+}
+
+/* The file that takes CPU 1 offline and online. */
+static inline int open_hotplug(void)
+{
+	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		perror("CPU 1 cannot go offline");
+		exit(UNSUPPORTED);
+	}
+	return fd;
 }
 
 static inline void stay_on_cpu(size_t cpu)

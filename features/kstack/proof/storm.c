@@ -125,17 +125,6 @@ static void storm_of_forks(int probe, size_t calls)
 	munmap(child, drawn * sizeof(*child));
 }
 
-static int open_hotplug(void)
-{
-	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0) {
-		perror("CPU 1 cannot go offline");
-		exit(UNSUPPORTED);
-	}
-	return fd;
-}
-
 /* The kernel moves the task off a CPU that goes offline; the task returns with the CPU. */
 static void draw_through_hotplug(int probe, const struct draws *d, size_t task,
 				 const atomic_size_t *allowed)
