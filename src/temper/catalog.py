@@ -141,6 +141,11 @@ class Proof(TargetProgram):
     """Where this attack makes sense; empty: on all of the feature's architectures."""
     cmdline: str = ""
     """Kernel parameters that its boots need, in addition to a variant's."""
+    twins: bool = False
+    """Whether it compares two boots whose machines differ in random numbers alone.
+
+    The judge gets each boot's samples, with ``_1`` and ``_2`` after their names.
+    """
 
     @property
     def line(self) -> str:

@@ -20,6 +20,7 @@ DISTINCT = {
     **dict.fromkeys(("shared-key", "no-new-key", "slow-key", "zero-at-boot"), 64),
     **dict.fromkeys(("stale-cpu", "stale-online", "stale-naps"), 64),
     **dict.fromkeys(("late-key", "jiffies-key", "derived-key"), 64),
+    **dict.fromkeys(("time-seed", "boot-seed"), 64),
     "stale-nohz-full": 64,
     "three-bits": 8,
     "alternating": 2,
@@ -30,8 +31,10 @@ CAUGHT_BY = {
     "three-bits": {"prediction"},
     "alternating": {"prediction"},
     "skewed": {"prediction"},
-    "seed-constant": {"storm", "early", "seeds"},
+    "seed-constant": {"storm", "early", "seeds", "twins"},
     "twelve-bits": {"seeds"},
+    "time-seed": {"twins"},
+    "boot-seed": {"twins"},
     "cpu-state": {"leak"},
     "shared-key": {"leak"},
     "no-new-key": {"leak", "seeds"},
@@ -147,6 +150,26 @@ def test_a_child_of_stock_arm64_begins_without_an_offset(proved_arm64: Answer) -
     assert "a child's first position is the last child's" in said
 
 
+def test_the_counter_alone_decides_stocks_offsets(proved: Answer) -> None:
+    assert outcomes(proved, "stock")["twins"] == "VULNERABLE"
+    assert figures(proved, "stock", "twins")["best_period"] in (32, 64)
+
+
+@pytest.mark.parametrize("variant", ["temper", *NOT_SABOTAGED])
+def test_twins_compared_states_and_keys(proved: Answer, variant: str) -> None:
+    found = figures(proved, variant, "twins")
+    assert (found["states"], found["keys"]) == (2000, 64)
+    assert found["noticeable"] < 1.5
+
+
+def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
+    """Or what they do not have in common would show nothing."""
+    found = figures(proved, "time-seed", "twins")
+    assert found["best_rate"] == 1
+    assert found["keys_common"] == found["keys"]
+    assert found["states_common"] > found["states"] / 4
+
+
 @pytest.mark.parametrize("variant", CAUGHT_BY)
 def test_a_sabotage_is_caught_by_the_proof_for_it(proved: Answer, variant: str) -> None:
     found = outcomes(proved, variant)
@@ -194,6 +217,10 @@ def test_it_was_in_force_as_it_had_to_be(proved_anywhere: Answer) -> None:
 
 def test_the_clock_is_stated_and_has_entropy(proved_anywhere: Answer) -> None:
     for boot in proved_anywhere.run.boots:
+        if boot.facts.repeat:
+            assert boot.facts.machine.exact
+            assert boot.facts.machine.cpus == 1
+            continue
         assert "no icount" in boot.facts.machine.clock
         assert "-icount" not in boot.facts.machine.details["command"]
         assert Boot.model_validate(boot.records[0]).cpus == boot.facts.machine.cpus == 2

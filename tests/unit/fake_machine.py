@@ -52,6 +52,8 @@ class FakeMachine:
     booted: list[str] = field(default_factory=list)
     """Variants, in the order their boots began."""
     prepared: int = 0
+    requests: list[BootRequest] = field(default_factory=list)
+    """Of boots that did a job, in the order they began."""
     led: list[BootRequest] = field(default_factory=list)
     """What guests that were led were asked for."""
     patience: float = 20
@@ -89,6 +91,7 @@ class FakeMachine:
     def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
         with self.lock:
             self.booted.append(request.cmdline)
+            self.requests.append(request)
         assert request.initramfs.is_file()
         for done in range(PROGRAMS):
             watcher.on_program(done)

@@ -14,10 +14,10 @@ from fake_machine import PROGRAMS, Behaviour, FakeMachine, prepared, result
 
 from made_up import kernel_facts
 from temper.errors import BootError, InfraError
-from temper.machine import BootResult, StoppedError, Watcher
+from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import ProofPlan, Slot
+from temper.record.plan import ProofPlan, Slot, Twins
 from temper.run.campaign import Campaign
 from temper.store import Store
 
@@ -291,6 +291,23 @@ def test_an_attack_that_fails_leaves_the_boot_to_the_others(bench: Bench) -> Non
     bench.prepared = replace(bench.prepared, plan=plan)
     bench.machine.behaviours["stock"] = lambda watcher: result(0, 1)
     assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
+
+
+def test_twins_count_instructions_on_a_machine_of_their_own(bench: Bench) -> None:
+    work = bench.prepared.plan.work.model_copy(update={"exact": False, "cpus": 2})
+    changes = {
+        "work": work,
+        "twins": Twins(job=("run twins 5",), seeds=(7, 8)),
+    }
+    plan = bench.prepared.plan.model_copy(update=changes)
+    bench.prepared = replace(bench.prepared, plan=plan)
+    bench.boot_all()
+    asked = sorted(
+        (each.exact, each.cpus, each.seed) for each in bench.machine.requests
+    )
+    usual = BootRequest.seed
+    assert asked == [(False, 2, usual)] * 2 + [(True, 1, 7)] * 2
+    assert bench.meter.total == 2 * PROGRAMS + 2 * 1
 
 
 def test_what_it_said_last_is_told(bench: Bench) -> None:

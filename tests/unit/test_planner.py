@@ -121,7 +121,7 @@ def test_a_price_checks_around_every_workload(bench: Bench) -> None:
         "run ctx pipe 100 10",
         "run in_force",
     )
-    assert plan.work.program_count == 9
+    assert plan.program_count(plan.slots[0]) == 9
     # No attack: the kernel itself would start some of them.
     assert packed(plan) == ["init", "syscall", "ctx", "in_force", "kstack_probe.c"]
 
@@ -195,6 +195,27 @@ def test_proofs_of_the_architecture_run_each_attack_once(bench: Bench) -> None:
         "run attack 200000",
         "run in_force",
     )
+
+
+def test_twins_are_booted_where_a_proof_compares_them(bench: Bench) -> None:
+    """Of sabotages only those that they are to find: each costs two boots more."""
+    names = ("stock", "time-seed", "three-bits")
+    plan = bench.planner.prove(WHOLE, names, ("prediction", "twins"))
+    twice = [(name, n) for n in (1, 2) for name in ("off", "stock", "time-seed")]
+    once = [(name, 0) for name in ("off", "stock", "three-bits", "time-seed")]
+    assert plan.slots == slots(*once, *twice)
+    assert "run attack 100000" in plan.work.job
+    assert plan.twins is not None
+    assert plan.twins.job == (
+        "module kstack_probe",
+        "run in_force",
+        "run displacement",
+        "run twins 20000",
+        "run in_force",
+    )
+    seeds = [plan.twin_seed(slot) for slot in slots(("off", 0), *twice[::3])]
+    assert seeds == [None, 1, 2]
+    assert bench.planner.prove(WHOLE, names, ("prediction",)).twins is None
 
 
 def test_sabotages_are_attacked_when_asked_for(bench: Bench) -> None:
@@ -349,7 +370,7 @@ def test_other_proofs_are_another_plan(bench: Bench) -> None:
             (),
             ("early", "clock"),
             "proof 'clock' is not for arm64",
-            "its proofs: prediction, across-tasks, storm, early, leak, seeds",
+            "its proofs: prediction, across-tasks, storm, early, leak, seeds, twins",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from temper.paths import REPOSITORY
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import KernelPlan, Work
+from temper.report.attacks import clock_lines
 from temper.report.proof_document import proof_document
 from temper.run.planner import Planner
 
@@ -191,6 +192,81 @@ def test_what_an_attack_defines_itself_is_what_it_is_judged_by() -> None:
     found = report({**GOOD, **dict([boot("stock", sent)])})
     assert found.evidence["stock"]["prediction"].outcome is Outcome.BLOCKED
     assert found.evidence["stock"] == report().evidence["stock"]
+
+
+def twin(name: str, number: int, positions: list[int], on: bool) -> StoredBoot:
+    """Return a twin's boot of a variant."""
+    found = facts(name, number, machine={"exact": True})
+    sent = [
+        {**each, "name": "twin_position"} if each["type"] == "samples" else each
+        for each in records(positions, on)
+    ]
+    return StoredBoot(facts=found, records=sent)
+
+
+WITH_TWINS = FEATURE.model_copy(
+    update={
+        "proofs": {
+            **FEATURE.proofs,
+            "twins": Proof(
+                title="compare",
+                program="attack",
+                samples=CALLS,
+                judge="twins",
+                params={"level": 1e-6, "margin": 1.25},
+                twins=True,
+            ),
+        },
+    }
+)
+OTHER_RANDOM = (np.random.default_rng(2).integers(0, 64, CALLS) * 16).tolist()
+
+
+def twins_report(stock: list[int], *more: StoredBoot) -> ProofReport:
+    """Judge twins of `off` and of `stock`, the second of which has these positions."""
+    run = stored(feature=WITH_TWINS)
+    boots = [
+        *run.boots,
+        twin("off", 1, CONSTANT, on=False),
+        twin("off", 2, CONSTANT, on=False),
+        twin("stock", 1, RANDOM, on=True),
+        *([twin("stock", 2, stock, on=True)] if stock else []),
+        *more,
+    ]
+    return proof_report(run.model_copy(update={"boots": boots}))
+
+
+def test_twins_are_compared_with_each_other() -> None:
+    found = twins_report(OTHER_RANDOM)
+    assert found.proven
+    clocks = [line for line in clock_lines(found) if "twins" in line]
+    assert clocks == ["Clock of the guest, twins: instructions executed (icount)."]
+    assert found.outcomes == {"off": Outcome.VULNERABLE, "stock": Outcome.BLOCKED}
+    assert not twins_report(RANDOM).proven
+    alike = twins_report(RANDOM).evidence["stock"]
+    assert alike["twins"].outcome is Outcome.VULNERABLE
+    assert alike["prediction"].outcome is Outcome.BLOCKED
+
+
+def test_a_twin_alone_is_not_judged() -> None:
+    found = twins_report([])
+    assert found.evidence["stock"]["twins"].outcome is Outcome.UNSUPPORTED
+    assert found.evidence["stock"]["twins"].reasons == ["it has not booted yet"]
+    assert not found.proven
+
+
+def test_a_sabotage_that_twins_are_not_for_has_none() -> None:
+    named = FEATURE.sabotages["constant"].model_copy(
+        update={"expect": {"prediction": Outcome.VULNERABLE}}
+    )
+    feature = WITH_TWINS.model_copy(update={"sabotages": {"constant": named}})
+    _, broken = boot("constant", records(CONSTANT, on=False))
+    run = stored({**GOOD, "constant": broken}, feature)
+    found = proof_report(run).evidence["constant"]
+    assert found["prediction"].outcome is Outcome.VULNERABLE
+    assert found["twins"].outcome is Outcome.UNSUPPORTED
+    assert "no outcome is expected" in found["twins"].reasons[0]
+    assert not found["twins"].clock
 
 
 @pytest.mark.parametrize("missing", GOOD)

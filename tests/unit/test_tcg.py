@@ -474,6 +474,18 @@ def test_the_command_line_of_exact_boots_is_what_it_was(host: Host) -> None:
     )
 
 
+def test_twins_differ_in_their_seed_alone(host: Host) -> None:
+    host.qemu("")
+    usual, twin = (
+        host.tcg().facts(request).details["command"]
+        for request in (
+            host.request(exact=True),
+            replace(host.request(exact=True), seed=7),
+        )
+    )
+    assert twin == usual.replace("-seed 42 ", "-seed 7 ") != usual
+
+
 def test_a_control_lacks_only_what_has_threads_take_turns(host: Host) -> None:
     host.qemu("")
     usual, control = (

@@ -7,5 +7,15 @@ from .linear import linear
 from .prediction import prediction
 from .seeds import seeds
 from .storm import storm
+from .twins import twins
 
-__all__ = ["clock", "early", "leak", "linear", "prediction", "seeds", "storm"]
+__all__ = [
+    "clock",
+    "early",
+    "leak",
+    "linear",
+    "prediction",
+    "seeds",
+    "storm",
+    "twins",
+]

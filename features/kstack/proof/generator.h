@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads what the kernel's generator keeps in memory, as a leak would. */
+/*
+ * Reads what the kernel's generator keeps in memory, as a leak would.
+ *
+ * Define _GNU_SOURCE before including this.
+ */
 #ifndef GENERATOR_H
 #define GENERATOR_H
 
@@ -10,6 +14,7 @@
 
 #include "probe.h"
 #include "record.h"
+#include "side_by_side.h"
 
 /* The address of the first of some symbols that the kernel has; 0 if it has none. */
 static inline uint64_t find_symbol(const char *const *names, size_t count)
@@ -50,6 +55,23 @@ static inline struct kstack_probe_state read_generator(int probe, uint64_t symbo
 		exit(errno == EOPNOTSUPP ? UNSUPPORTED : 1);
 	}
 	return state;
+}
+
+/* The states that @children children start from, in the order of their birth. */
+static inline long *states_of_children(int probe, uint64_t symbol, size_t children)
+{
+	long *states = shared_array(children);
+
+	for (size_t i = 0; i < children; i++) {
+		pid_t child = fork_bare();
+
+		if (child == 0) {
+			states[i] = (long)read_generator(probe, symbol, 0).task_state;
+			_exit(0);
+		}
+		finish_task(child);
+	}
+	return states;
 }
 
 #endif

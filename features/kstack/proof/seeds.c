@@ -13,7 +13,6 @@
 #include "pace.h"
 #include "probe.h"
 #include "record.h"
-#include "side_by_side.h"
 
 enum {
 	CPUS = 2,
@@ -22,22 +21,6 @@ enum {
 	PATIENCE_MS = 1000,
 	DEADLINE_MS = 12000,
 };
-
-static void collect_states(int probe, uint64_t symbol, size_t children)
-{
-	long *states = shared_array(children);
-
-	for (size_t i = 0; i < children; i++) {
-		pid_t child = fork_bare();
-
-		if (child == 0) {
-			states[i] = (long)read_generator(probe, symbol, 0).task_state;
-			_exit(0);
-		}
-		finish_task(child);
-	}
-	print_samples("seed_state", states, children);
-}
 
 static void read_store(int probe, uint64_t symbol, size_t cpu, long *words)
 {
@@ -134,7 +117,7 @@ int main(int argc, char **argv)
 		return UNSUPPORTED;
 	}
 	stay_on_cpu(0);
-	collect_states(probe, symbol, children);
+	print_samples("seed_state", states_of_children(probe, symbol, children), children);
 	/* Stock's generator and the constant have no key. */
 	if (symbol)
 		collect_keys_of_cpus(probe, symbol);

@@ -1,6 +1,6 @@
 """Whether a feature holds: the judges' verdicts on the boots of a run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.console import last_of_programs
 from temper.record.outcome import Outcome, worst_outcome
-from temper.record.plan import RunPlan
+from temper.record.plan import ProofPlan, RunPlan
 from temper.record.wire import UNSUPPORTED
-from temper.stats.judging import Arrays, Judge, unsupported
+from temper.stats.judging import Arrays, Judge, Verdict, unsupported
 
 
 def proof_report(run: StoredRun) -> ProofReport:
@@ -35,11 +35,12 @@ def proof_report(run: StoredRun) -> ProofReport:
     """
     plan = run.plan
     judges = {name: _judge(run, name) for name in plan.proofs}
+    booted = dict.fromkeys(boot.facts.variant for boot in run.boots)
     evidence = {
-        boot.facts.variant: {
-            name: _evidence(boot, plan, name, judges[name]) for name in plan.proofs
+        variant: {
+            name: _evidence(run, variant, name, judges[name]) for name in plan.proofs
         }
-        for boot in run.boots
+        for variant in booted
     }
     in_force = in_force_summaries(plan, results_by_variant(run))
     sabotages = [name for name in plan.variants if plan.variants[name].sabotage]
@@ -118,45 +119,81 @@ def _judge(run: StoredRun, name: str) -> Judge:
         ) from error
 
 
-def _evidence(
-    boot: StoredBoot, plan: RunPlan, name: str, judge: Judge
-) -> ProofEvidence:
-    proof = plan.proofs[name]
-    expected = plan.variants[boot.facts.variant].expect.get(name)
-    clock = boot.facts.machine.clock
-    why = _cannot_judge(plan, boot, (*plan.definitions, proof.line))
-    if why:
-        return ProofEvidence(
-            outcome=Outcome.UNSUPPORTED,
-            expected=expected,
-            reasons=[why],
-            figures={},
-            clock=clock,
-        )
-    attack = _records(boot, proof.line)
-    try:
-        verdict = judge(
-            _arrays(attack, "samples"),
-            # The kernel's definitions hold for all programs; any may report one.
-            {**_arrays(boot.records, "definition"), **_arrays(attack, "definition")},
-            **proof.params,
-        )
-    except Exception as error:
-        # The feature's own code: what it cannot judge is never taken for BLOCKED.
-        verdict = unsupported(
-            f"judge '{proof.judge}' failed: {type(error).__name__}: {error}"
-        )
+def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvidence:
+    plan, proof = run.plan, run.plan.proofs[name]
+    boots = _boots_judged(run, variant, proof)
+    verdict = (
+        unsupported(why)
+        if (why := _cannot_judge(plan, variant, proof, boots))
+        else _judged(judge, proof, boots)
+    )
     return ProofEvidence(
         outcome=verdict.outcome,
-        expected=expected,
+        expected=plan.variants[variant].expect.get(name),
         reasons=verdict.reasons,
         figures=verdict.figures,
-        clock=clock,
+        clock=boots[0].facts.machine.clock if boots else "",
         series=verdict.series,
     )
 
 
-def _cannot_judge(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str:
+def _boots_judged(run: StoredRun, variant: str, proof: ProofPlan) -> list[StoredBoot]:
+    """Return what has booted yet of what a proof judges."""
+    boots = [
+        boot
+        for boot in run.boots
+        if boot.facts.variant == variant and bool(boot.facts.repeat) is proof.twins
+    ]
+    return sorted(boots, key=lambda boot: boot.facts.repeat)
+
+
+def _judged(judge: Judge, proof: ProofPlan, boots: Sequence[StoredBoot]) -> Verdict:
+    """Judge boots; what the judge cannot is never taken for BLOCKED."""
+    attacks = [_records(boot, proof.line) for boot in boots]
+    samples = [_arrays(attack, "samples") for attack in attacks]
+    try:
+        return judge(
+            _side_by_side(samples) if proof.twins else samples[0],
+            # The kernel's definitions hold for all programs; any may report one.
+            {
+                **_arrays(boots[0].records, "definition"),
+                **_arrays(attacks[0], "definition"),
+            },
+            **proof.params,
+        )
+    except Exception as error:
+        return unsupported(
+            f"judge '{proof.judge}' failed: {type(error).__name__}: {error}"
+        )
+
+
+def _side_by_side(samples: Iterable[Arrays]) -> Arrays:
+    """Join the samples of boots under names that end with the number of each."""
+    return {
+        f"{name}_{number}": values
+        for number, arrays in enumerate(samples, 1)
+        for name, values in arrays.items()
+    }
+
+
+def _cannot_judge(
+    plan: RunPlan, variant: str, proof: ProofPlan, boots: Sequence[StoredBoot]
+) -> str:
+    """Return why not; empty: a proof can judge the variant by its boots."""
+    planned = sum(
+        slot.variant == variant and bool(slot.repeat) is proof.twins
+        for slot in plan.slots
+    )
+    if not planned:
+        return "it was not booted twice: no outcome is expected of it"
+    if len(boots) < planned:
+        return "it has not booted yet"
+    needed = (*plan.definitions, proof.line)
+    return next(filter(None, (_failure(plan, boot, needed) for boot in boots)), "")
+
+
+def _failure(plan: RunPlan, boot: StoredBoot, needed: Iterable[str]) -> str:
+    """Return why a boot, or a program of it that is needed, failed; empty: none."""
     if boot.facts.status != "ok":
         return f"the kernel failed: {boot.facts.error}"
     if lines := boot_complaints(plan, boot):

@@ -25,6 +25,8 @@ class BootRequest:
     exact: bool
     """True: the clock counts instructions, and classes are counted too."""
     cpus: int
+    seed: int = 42
+    """What the machine's random numbers start from, if its clock is exact."""
     memory: int = 0
     """In MiB; 0: the machine's own."""
     in_turn: bool = True

@@ -174,6 +174,7 @@ class Tcg:
             cpus=request.cpus,
             memory=f"{request.memory or _MEMORY}M",
             exact=request.exact,
+            seed=request.seed,
             in_turn=request.exact and request.in_turn,
             restarts=request.led,
         )

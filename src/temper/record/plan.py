@@ -101,6 +101,8 @@ class ProofPlan(Plain):
     judge: str
     params: dict[str, float]
     """Keyword arguments of the judge."""
+    twins: bool = False
+    """Whether it compares a variant's twins, instead of attacking one boot."""
 
 
 class Switch(Plain):
@@ -167,11 +169,6 @@ class Work(Plain):
     host_files: dict[str, str] = Field(default_factory=dict)
     """The same for files that keep their path on this host."""
 
-    @property
-    def program_count(self) -> int:
-        """How many programs the job runs."""
-        return sum(line.startswith("run ") for line in self.job)
-
 
 class Growth(Plain):
     """A counter that may be a little higher after the work than before."""
@@ -222,6 +219,20 @@ class HostLoad(Plain):
     """The same for the time between two stops."""
 
 
+class Twins(Plain):
+    """Two boots of a variant that differ in the machine's random numbers alone.
+
+    Their clock counts instructions, so that time has no part in it, and they have one
+    CPU, since those of several take turns as the host has it. They have
+    the slots 1 and 2 of each variant that has any; slot 0 is that of other attacks.
+    """
+
+    job: tuple[str, ...]
+    """What they do instead of the run's job."""
+    seeds: tuple[int, int]
+    """What each machine's random numbers start from."""
+
+
 class RunPlan(Plain):
     """What a run will do; complete before its first boot and immutable."""
 
@@ -269,6 +280,8 @@ class RunPlan(Plain):
     """What disturbs its boots (selftest)."""
     scripts: Scripts | None = None
     """What leads its boots, instead of a job (events)."""
+    twins: Twins | None = None
+    """What proofs compare (prove)."""
     work: Work
     slots: tuple[Slot, ...] = Field(min_length=1)
     command: str
@@ -296,9 +309,25 @@ class RunPlan(Plain):
         }
         if missing := [name for name in needed[self.kind] if not getattr(self, name)]:
             raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")
+        if self.twins is None and any(proof.twins for proof in self.proofs.values()):
+            raise ValueError("a proof compares twins, but there are none")
         if self.scripts and self.kind is not Kind.EVENTS:
             raise ValueError(f"a plan to {self.kind} has no scripts")
         return self
+
+    def twin_seed(self, slot: Slot) -> int | None:
+        """Return what the random numbers of a twin start from; None: it is none."""
+        return self.twins.seeds[slot.repeat - 1] if self.twins and slot.repeat else None
+
+    def job(self, slot: Slot) -> tuple[str, ...]:
+        """Return the lines of a boot's job, without those that the machine adds."""
+        if self.twins and self.twin_seed(slot) is not None:
+            return self.twins.job
+        return self.work.job
+
+    def program_count(self, slot: Slot) -> int:
+        """Return how many programs a boot's job runs."""
+        return sum(line.startswith("run ") for line in self.job(slot))
 
     def resuming(self, run: int) -> str:
         """Return the command that makes what is missing of the run with this plan."""

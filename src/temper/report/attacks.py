@@ -123,9 +123,17 @@ def _first(found: ProofEvidence) -> str:
 
 
 def clock_lines(report: ProofReport) -> list[str]:
-    """Say what clock the attacked kernels had, one line per clock."""
-    clocks = dict.fromkeys(found.clock for *_, found in all_evidence(report))
-    return [f"Clock of the guest: {clock}." for clock in clocks]
+    """Say what clock the attacked kernels had; if several, to which proofs each was."""
+    proofs: dict[str, dict[str, None]] = {}
+    for _, proof, found in all_evidence(report):
+        if found.clock:
+            proofs.setdefault(found.clock, {})[proof] = None
+    if len(proofs) == 1:
+        return [f"Clock of the guest: {clock}." for clock in proofs]
+    return [
+        f"Clock of the guest, {', '.join(names)}: {clock}."
+        for clock, names in proofs.items()
+    ]
 
 
 def _why(reasons: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.estimate import Estimate
-from temper.record.plan import KernelPlan, RunPlan
+from temper.record.plan import KernelPlan, RunPlan, Slot
 from temper.report.document import Block, Bullets, Document, Paragraph, Section
 from temper.report.numbers import duration
 
@@ -35,21 +35,26 @@ def _state(kernel: KernelPlan) -> str:
 def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
     exact = "counting instructions" if plan.work.exact else "on the host's clock"
     cpus = f"{plan.work.cpus} CPU" + "s" * (plan.work.cpus > 1)
-    repeats = len(plan.slots) // len(plan.variants)
-    yield Bullets(
-        [
-            f"{estimate.boots} boots on {plan.machine} {plan.arch}, {cpus} each, "
-            f"{exact}: {len(plan.variants)} variants, {repeats} each, "
-            f"{estimate.at_once} at once",
-            _work(plan),
-        ]
-    )
+    first = [slot for slot in plan.slots if plan.twin_seed(slot) is None]
+    repeats = len(first) // len(plan.variants)
+    said = [
+        f"{len(first)} boots on {plan.machine} {plan.arch}, {cpus} each, "
+        f"{exact}: {len(plan.variants)} variants, {repeats} each, "
+        f"{estimate.at_once} at once",
+        _work(plan, first[0]),
+    ]
+    if twins := len(plan.slots) - len(first):
+        said.append(
+            f"{twins} more, counting instructions, of pairs of machines that differ "
+            "in their random numbers alone"
+        )
+    yield Bullets(said)
 
 
-def _work(plan: RunPlan) -> str:
+def _work(plan: RunPlan, slot: Slot) -> str:
     if plan.scripts:
         return f"a script in {plan.scripts.folder} leads each boot through an event"
-    return f"each boot runs {plan.work.program_count} programs"
+    return f"each boot runs {plan.program_count(slot)} programs"
 
 
 def _conclusion(estimate: Estimate) -> str:

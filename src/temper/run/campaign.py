@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,10 +44,9 @@ class Campaign:
     store: Store
     progress: Progress
 
-    @property
-    def _steps(self) -> int:
+    def _steps(self, slot: Slot) -> int:
         """In how many steps progress tells of a boot; a led one has no programs."""
-        return max(1, self.plan.work.program_count)
+        return max(1, self.plan.program_count(slot))
 
     def boot_all(self, title: str) -> None:
         """Boot every slot that the store is without.
@@ -57,7 +56,7 @@ class Campaign:
         """
         self.machine.prepare()
         slots = self.store.missing(self.run)
-        total = self._steps * len(slots)
+        total = sum(map(self._steps, slots))
         with self.progress.task(title, total) as task:
             self._boot(slots, _Gauge(task, slots))
         self.store.finish(self.run)
@@ -110,7 +109,7 @@ class Campaign:
             on_wait=lambda text: gauge.note(slot, text),
         )
         with scratch_folder() as work, _host_explained(work):
-            request = self._request(slot.variant, work)
+            request = self._request(slot, work)
             begun = datetime.now(UTC)
             records: list[AnyRecord] = []
             error = console = ""
@@ -121,7 +120,7 @@ class Campaign:
             except BootError as failure:
                 error, console = failure.message, console or failure.console
             facts = self._facts(slot, request, begun, _release(records, console), error)
-        gauge.show(slot, self._steps)
+        gauge.show(slot, self._steps(slot))
         dumped = [record.model_dump(mode="json") for record in records]
         return StoredBoot(facts=facts, records=dumped, console=console)
 
@@ -134,27 +133,33 @@ class Campaign:
             return self.machine.boot(request, work, watcher)
         return lead(self.machine, scripts, variant, request, work, watcher)
 
-    def _request(self, variant: str, work: Path) -> BootRequest:
-        planned = self.plan.variants[variant]
-        return BootRequest(
-            image=self.setups[variant].image,
-            initramfs=self._initramfs(self.setups[variant], work),
+    def _request(self, slot: Slot, work: Path) -> BootRequest:
+        seed = self.plan.twin_seed(slot)
+        exact = self.plan.work.exact or seed is not None
+        setup = self.setups[slot.variant]
+        planned = self.plan.variants[slot.variant]
+        request = BootRequest(
+            image=setup.image,
+            initramfs=self._initramfs(setup, self.plan.job(slot), exact, work),
             cmdline=planned.cmdline,
             cpu=planned.cpu,
-            exact=self.plan.work.exact,
+            exact=exact,
             cpus=self.plan.work.cpus,
             memory=self.plan.work.memory,
             in_turn=self.plan.work.in_turn,
             led=self.plan.scripts is not None,
             hardware=self.plan.scripts.hardware if self.plan.scripts else (),
         )
+        return request if seed is None else replace(request, cpus=1, seed=seed)
 
-    def _initramfs(self, setup: Setup, work: Path) -> Path:
+    def _initramfs(
+        self, setup: Setup, lines: tuple[str, ...], exact: bool, work: Path
+    ) -> Path:
         if self.plan.scripts:
             return pack_for_kexec(setup.image, list(setup.files), work)
-        unit = self.machine.clock(self.plan.work.exact).unit
+        unit = self.machine.clock(exact).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
-        job = [*head, *self.plan.work.job]
+        job = [*head, *lines]
         return pack(job, list(setup.files), work, setup.host_files)
 
     def _facts(

@@ -30,6 +30,7 @@ from temper.record.plan import (
     ProofPlan,
     RunPlan,
     Slot,
+    Twins,
     VariantPlan,
     Work,
 )
@@ -42,6 +43,8 @@ REPEATS = 2
 
 PRICE_CPUS = 1
 """Only one, since a sample could otherwise include a slice of another CPU."""
+TWIN_SEEDS = (1, 2)
+"""Any two that differ."""
 PROOF_CPUS = 2
 """Two, so that tasks migrate and attacks see whether CPUs share what they must not."""
 
@@ -134,7 +137,7 @@ class Planner:
             has_proofs=bool(feature.proofs),
             calls=calls,
             work=work,
-            slots=_slots(part.variants, REPEATS),
+            slots=_slots(part.variants, range(REPEATS)),
             command=self.command(
                 *("price", part.name),
                 *_list("--baseline", (baseline,) if baseline else ()),
@@ -194,8 +197,14 @@ class Planner:
             definitions=tuple(program.line for program in part.definitions),
             variants_left_out=_left_out(feature.variants, part.variants),
             proofs_left_out=_left_out(here, part.proofs),
-            work=self._work(_prove_job(part), PROOF_CPUS, part, exact=False),
-            slots=_slots(part.all_variants, 1),
+            work=self._work(
+                _prove_job(part, twins=False), PROOF_CPUS, part, exact=False
+            ),
+            twins=_twins(part),
+            slots=(
+                *_slots(part.all_variants, (0,)),
+                *_slots(_with_twins(part), range(1, 1 + len(TWIN_SEEDS))),
+            ),
             command=self.command(
                 *("prove", part.name),
                 *_list("--control", (control,) if control else ()),
@@ -244,7 +253,7 @@ class Planner:
             },
             calls=calls,
             work=self._work(job, PRICE_CPUS, None, sized, exact=True),
-            slots=_slots(kernels, REPEATS),
+            slots=_slots(kernels, range(REPEATS)),
             command=self.command(
                 *("compare", path_a.resolve(), path_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
@@ -362,7 +371,11 @@ def _title(path: Path, file: Path, *, whole: bool) -> str:
 
 def _proof_plan(proof: Proof) -> ProofPlan:
     return ProofPlan(
-        title=proof.title, line=proof.line, judge=proof.judge, params=proof.params
+        title=proof.title,
+        line=proof.line,
+        judge=proof.judge,
+        params=proof.params,
+        twins=proof.twins,
     )
 
 
@@ -417,11 +430,28 @@ def _compiled(sized: Iterable[Workload]) -> list[Path]:
     return list(dict.fromkeys(w.folder / w.compiles for w in sized if w.compiles))
 
 
-def _slots(variants: Iterable[str], repeats: int) -> tuple[Slot, ...]:
+def _slots(variants: Iterable[str], repeats: Iterable[int]) -> tuple[Slot, ...]:
     names = list(variants)
     return tuple(
-        Slot(variant=name, repeat=repeat) for repeat in range(repeats) for name in names
+        Slot(variant=name, repeat=repeat) for repeat in repeats for name in names
     )
+
+
+def _twins(part: Feature) -> Twins | None:
+    """Return what twins do; None: there is no proof that compares them."""
+    if not any(proof.twins for proof in part.proofs.values()):
+        return None
+    return Twins(job=_prove_job(part, twins=True), seeds=TWIN_SEEDS)
+
+
+def _with_twins(part: Feature) -> list[str]:
+    """Return the variants to boot twins of: of sabotages, only those that they find."""
+    compared = [name for name, proof in part.proofs.items() if proof.twins]
+    return [
+        name
+        for name, variant in part.all_variants.items()
+        if compared and (name in part.variants or any(map(variant.expected, compared)))
+    ]
 
 
 def _left_out(known: Iterable[str], kept: Collection[str]) -> tuple[str, ...]:
@@ -455,12 +485,17 @@ def _price_job(feature: Feature, sized: Iterable[Workload]) -> tuple[str, ...]:
     return (*lines, check)
 
 
-def _prove_job(feature: Feature) -> tuple[str, ...]:
-    """Return the job of a proof: each distinct attack once, with checks around it."""
+def _prove_job(feature: Feature, *, twins: bool) -> tuple[str, ...]:
+    """Return the job of a proof: each distinct attack once, with checks around it.
+
+    ``twins``: whether it is the job of boots that are compared, or of the others.
+    """
     check = f"run {feature.in_force.program}"
     lines = [f"module {source.stem}" for source in _module_sources(feature)] + [check]
     lines += [f"run {definition.program}" for definition in feature.definitions]
-    attacks = dict.fromkeys(proof.line for proof in feature.proofs.values())
+    attacks = dict.fromkeys(
+        proof.line for proof in feature.proofs.values() if proof.twins is twins
+    )
     for attack in attacks:
         lines += [f"run {attack}", check]
     return tuple(lines)

@@ -17,10 +17,7 @@ _EMULATED = ("-accel", "tcg,thread=single")
 # The only set of flags found to repeat to the instruction: docs/exact-counts.md
 # says what each one is for and what happens without it.
 _ICOUNT = "shift=0,sleep=off"
-_EXACT = (
-    *("-seed", "42"),
-    *("-rtc", "base=2026-01-01T00:00:00,clock=vm"),
-)
+_RTC = "base=2026-01-01T00:00:00,clock=vm"
 
 _QUICK = 30.0
 
@@ -40,6 +37,8 @@ class Launch:
     """As ``-m`` takes it."""
     exact: bool = False
     """True: the clock counts instructions."""
+    seed: int = 0
+    """What all random numbers start from, if so."""
     in_turn: bool = False
     """True: with that, the emulated CPU and QEMU's main loop never run at once."""
     restarts: bool = False
@@ -64,7 +63,10 @@ class Launch:
         # Recording has them take turns. Otherwise an idle CPU's time now and then
         # jumped from a stale count on busy hosts. Nobody reads the recording.
         turns = ",rr=record,rrfile=/dev/null" if self.in_turn else ""
-        return ["-icount", f"{_ICOUNT}{turns}", *_EXACT]
+        return [
+            *("-icount", f"{_ICOUNT}{turns}"),
+            *("-seed", str(self.seed), "-rtc", _RTC),
+        ]
 
 
 def idle_words(arch: Arch, cpu: str) -> list[str]:

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Description: collects what a boot draws, to be compared with what its twin draws: the
+ * positions of children's system calls, the states that children start from, and the keys
+ * of the CPU. Before each, it makes what is no secret the same in both boots: the time, how
+ * many tasks there have been and, to the instruction, the counter. The machine's counter
+ * must count instructions.
+ *
+ * Usage: twins SAMPLES (of positions; fewer of the others)
+ */
+#define _GNU_SOURCE
+#include <sys/personality.h>
+#include <time.h>
+
+#include "counter.h"
+#include "generator.h"
+#include "pace.h"
+#include "probe.h"
+#include "record.h"
+#include "side_by_side.h"
+
+enum {
+	CALLS_PER_CHILD = 500,
+	CALLS_PER_STATE = 10,
+	KEYS = 64,
+	/* A key serves no longer. */
+	SLEEP_MS = 20,
+	/* More than the boots differ by. */
+	ALIGNED_FORKS = 1000,
+	ALIGNED_SECONDS = 10,
+	/* More than a sleep takes too long. */
+	AWAKE_US = 25000,
+	/* So short that hardly ever a tick falls into it. */
+	CLOSE = 20000,
+};
+
+/* How many tasks there have been since the kernel started. */
+static unsigned long tasks_so_far(void)
+{
+	FILE *stat = fopen("/proc/stat", "r");
+	unsigned long tasks = 0;
+	char line[4096];
+
+	if (!stat)
+		fail("/proc/stat");
+	while (!tasks && fgets(line, sizeof(line), stat))
+		if (sscanf(line, "processes %lu", &tasks) != 1)
+			tasks = 0;
+	fclose(stat);
+	return tasks;
+}
+
+static void sleep_until(time_t second)
+{
+	const struct timespec until = { .tv_sec = second };
+
+	if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
+		fail("clock_nanosleep");
+}
+
+/* Run @count instructions, and a few more, which are always as many. */
+static void run_instructions(uint64_t count)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("test $1, %0\n\t"
+			 "jz 1f\n\t"
+			 "nop\n"
+			 "1:\tshr $1, %0\n"
+			 "2:\tdec %0\n\t"
+			 "jnz 2b"
+			 : "+r"(count)
+			 :
+			 : "cc");
+#elif defined(__aarch64__)
+	__asm__ volatile("tbz %0, #0, 1f\n\t"
+			 "nop\n"
+			 "1:\tlsr %0, %0, #1\n"
+			 "2:\tsubs %0, %0, #1\n\t"
+			 "b.ne 2b"
+			 : "+r"(count)
+			 :
+			 : "cc");
+#endif
+}
+
+/* Go on when the counter has its next value of which the lower half is 0. */
+static void align_counter(uint64_t per_us)
+{
+	uint64_t target = ((counter() + AWAKE_US * per_us) >> 32 << 32) + (1ull << 32);
+	uint64_t sleep_us = (target - counter()) / per_us - AWAKE_US;
+	const struct timespec nap = { .tv_sec = (time_t)(sleep_us / 1000000),
+				      .tv_nsec = (long)(sleep_us % 1000000 * 1000) };
+
+	nanosleep(&nap, NULL);
+	while (counter() < target - CLOSE)
+		;
+	run_instructions(target - counter());
+}
+
+static void align_with_twin(void)
+{
+	struct timespec now;
+
+	for (unsigned long left = tasks_so_far() % ALIGNED_FORKS; left % ALIGNED_FORKS; left++) {
+		pid_t child = fork_bare();
+
+		if (child == 0)
+			_exit(0);
+		finish_task(child);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	sleep_until((now.tv_sec / ALIGNED_SECONDS + 1) * ALIGNED_SECONDS);
+}
+
+static void collect_positions(int probe, size_t calls)
+{
+	long *positions = shared_array(calls);
+	uint64_t per_us = counts_per_us();
+
+	for (size_t done = 0; done < calls; done += CALLS_PER_CHILD) {
+		pid_t child = fork_bare();
+
+		if (child == 0) {
+			align_counter(per_us);
+			for (size_t i = done; i < done + CALLS_PER_CHILD && i < calls; i++)
+				positions[i] = probe_position(probe);
+			_exit(0);
+		}
+		finish_task(child);
+	}
+	print_samples("twin_position", positions, calls);
+}
+
+/* A sleeping CPU costs the host nothing. */
+static void collect_keys(int probe, uint64_t symbol)
+{
+	const struct timespec nap = { .tv_nsec = SLEEP_MS * 1000000L };
+	long keys[KEYS];
+
+	for (size_t i = 0; i < KEYS; i++) {
+		nanosleep(&nap, NULL);
+		keys[i] = (long)read_generator(probe, symbol, 0).cpu_state[0];
+	}
+	print_samples("twin_key", keys, KEYS);
+}
+
+/* Where memory is mapped decides how much there is to copy in a fork. */
+static void fix_addresses(char **argv)
+{
+	int had = personality(ADDR_NO_RANDOMIZE);
+
+	if (had < 0)
+		fail("personality");
+	if (had & ADDR_NO_RANDOMIZE)
+		return;
+	execv("/proc/self/exe", argv);
+	fail("/proc/self/exe");
+}
+
+int main(int argc, char **argv)
+{
+	size_t calls = samples_wanted(argc, argv), children = calls / CALLS_PER_STATE;
+	uint64_t symbol = generator_symbol();
+	int probe = probe_open();
+	long *states;
+
+	fix_addresses(argv);
+	align_with_twin();
+	collect_positions(probe, calls);
+	/* Without a symbol, no generator has a key; the LFSR's tasks have no state. */
+	if (!symbol || read_generator(probe, symbol, 0).generator == KSTACK_LFSR)
+		return 0;
+	align_with_twin();
+	states = states_of_children(probe, symbol, children);
+	align_with_twin();
+	collect_keys(probe, symbol);
+	print_samples("twin_state", states, children);
+	return 0;
+}
