@@ -11,7 +11,14 @@ from collections.abc import Collection, Iterator, Set
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from temper.arch import ARCHES
 from temper.errors import InputError
@@ -104,6 +111,24 @@ class Variant(Plain):
         return self.expect
 
 
+class Sabotaged(Plain):
+    """What all sabotages of a feature have in common, before what each has itself."""
+
+    patches: tuple[Inside, ...] = ()
+    config: tuple[str, ...] = ()
+    cmdline: str = ""
+
+    def shared_by(self, sabotage: Variant) -> Variant:
+        """Return the sabotage with what all have."""
+        return sabotage.model_copy(
+            update={
+                "patches": (*self.patches, *sabotage.patches),
+                "config": (*self.config, *sabotage.config),
+                "cmdline": f"{self.cmdline} {sabotage.cmdline}".strip(),
+            }
+        )
+
+
 class TargetProgram(Plain):
     """A program of the feature that runs on the target."""
 
@@ -176,13 +201,23 @@ class Feature(Plain):
     proofs: dict[str, Proof] = Field(default_factory=dict)
     """The attacks; if empty, the feature has a price, but nothing shows it holds."""
     variants: dict[str, Variant] = Field(min_length=2)
+    sabotage: Sabotaged = Sabotaged()
+    """What all sabotages have in common."""
     sabotages: dict[str, Variant] = Field(default_factory=dict)
-    """Broken variants that some proof must find VULNERABLE, and sound ones."""
+    """Broken variants that some proof must find VULNERABLE, and sound ones, whole."""
     complaints: tuple[Pattern, ...] = ()
     """Regular expressions of console lines by which the feature's code complains."""
     switches: dict[ArchName, Switch] = Field(default_factory=dict)
     """architecture -> the feature's expensive register write, if it has one."""
     folder: Path
+
+    @field_validator("sabotages")
+    @classmethod
+    def _sabotages_share(
+        cls, own: dict[str, Variant], info: ValidationInfo
+    ) -> dict[str, Variant]:
+        shared: Sabotaged = info.data.get("sabotage", Sabotaged())
+        return {name: shared.shared_by(each) for name, each in own.items()}
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:

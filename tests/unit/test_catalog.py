@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import tomllib
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from temper.catalog import (
     Feature,
     InForceCheck,
     Proof,
+    Sabotaged,
     Variant,
     all_features,
     feature_named,
@@ -698,7 +700,37 @@ def test_the_features_that_are_shipped_are_whole(name: str) -> None:
     assert load_feature(FEATURES / name).name == name
 
 
-@pytest.mark.parametrize("model", [Feature, Variant, InForceCheck, Proof])
+def test_sabotages_have_what_all_of_them_have() -> None:
+    kstack = feature_named("kstack")
+    read = tomllib.loads((kstack.folder / "feature.toml").read_text())
+    for name, own in read["sabotages"].items():
+        whole = kstack.sabotages[name]
+        assert whole.patches == (*read["sabotage"]["patches"], *own.get("patches", ()))
+        assert whole.config == (*read["sabotage"]["config"], *own.get("config", ()))
+        assert whole.cmdline == f"{read['sabotage']['cmdline']} {own['cmdline']}"
+        assert whole.title == own["title"]
+
+
+def test_a_sabotage_may_add_to_what_all_have() -> None:
+    shared = Sabotaged(patches=("a",), config=("CONFIG_A=y",), cmdline="a")
+    own = Variant(
+        title="t",
+        cmdline="b",
+        in_force=True,
+        patches=("b",),
+        config=("CONFIG_B=y",),
+        cpu="max",
+    )
+    assert shared.shared_by(own) == own.model_copy(
+        update={
+            "patches": ("a", "b"),
+            "config": ("CONFIG_A=y", "CONFIG_B=y"),
+            "cmdline": "a b",
+        }
+    )
+
+
+@pytest.mark.parametrize("model", [Feature, Variant, Sabotaged, InForceCheck, Proof])
 def test_every_field_is_explained(model: type[BaseModel]) -> None:
     page = (REPOSITORY / "docs" / "adding-a-feature.md").read_text()
     explained = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
