@@ -10,9 +10,11 @@ from lab import (
     VARIANTS,
     Answer,
     ask,
+    kernel_of,
 )
 
 from temper.analysis.boots import BootResults, results_by_variant
+from temper.arch import arch_named
 from temper.catalog import feature_named
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -36,6 +38,8 @@ KNOWN = {
         "ctx/pipe": (3717, 61, 32, 0, 14, -1),
     },
 }
+
+FORK = "micromm/fork-few"
 
 workloads = pytest.mark.parametrize("workload", SYSCALLS)
 # What reads the clock in a system call: stock alone.
@@ -245,3 +249,23 @@ def test_a_price_of_what_was_not_in_force_is_refused(
     assert answer.report["rows"] == []
     assert answer.report["classes"] == []
     assert "in-force checks found it off" in " ".join(answer.output.split())
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_a_fork_pays_for_its_childs_state(arch: str, tmp_path: Path) -> None:
+    kernel = kernel_of(feature_named("kstack"), "temper", arch_named(arch))
+    answer = ask(
+        tmp_path,
+        *("compare", str(kernel.image), str(kernel.image), "--arch", arch),
+        *("--cmdline-a", "randomize_kstack_offset=off"),
+        *("--cmdline-b", "randomize_kstack_offset=on"),
+        *("--workload", FORK, "--calls", "4000000"),
+    )
+    assert answer.status == 0, answer.output
+    (off,) = {
+        row["baseline_value"]
+        for row in answer.report["rows"]
+        if (row["workload"], row["class"]) == (FORK, "p50") and row["without_ticks"]
+    }
+    # More than the system calls of a fork pay, and less than anybody minds.
+    assert 50 < answer.deltas(FORK, "B")["p50"] < 0.02 * off
