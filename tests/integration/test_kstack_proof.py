@@ -132,8 +132,13 @@ def test_every_scene_lands_where_keys_stay(proved: Answer, scene: str) -> None:
 
 
 @pytest.mark.parametrize("variant", ["temper", *NOT_SABOTAGED])
-def test_a_small_leak_would_have_been_noticed(proved: Answer, variant: str) -> None:
-    assert figures(proved, variant, "leak")["noticeable"] < 1.5
+@pytest.mark.parametrize(
+    "proof", ["prediction", "across-tasks", "clock", "storm", "leak", "twins"]
+)
+def test_a_small_effect_would_have_been_noticed(
+    proved: Answer, variant: str, proof: str
+) -> None:
+    assert 1 < figures(proved, variant, proof)["noticeable"] < 1.5
 
 
 @pytest.mark.parametrize("proof", ["early", "leak"])
@@ -159,7 +164,6 @@ def test_the_counter_alone_decides_stocks_offsets(proved: Answer) -> None:
 def test_twins_compared_states_and_keys(proved: Answer, variant: str) -> None:
     found = figures(proved, variant, "twins")
     assert (found["states"], found["keys"]) == (2000, 64)
-    assert found["noticeable"] < 1.5
 
 
 def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:

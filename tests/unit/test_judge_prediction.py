@@ -129,7 +129,8 @@ def test_independent_uniform_positions_are_blocked() -> None:
     assert verdict.figures["distinct_positions"] == BINS
     assert verdict.reasons == [
         "64 positions (6 bits), each about as frequent as claimed; best guess right "
-        "in 1.72 % of calls, chance is 1.56 %"
+        "in 1.72 % of calls, chance is 1.56 %; 1.25 times chance would have been "
+        "noticed"
     ]
 
 

@@ -158,3 +158,17 @@ def test_every_figure_is_documented() -> None:
         general = re.sub(r"parent_[+-]\d", "parent_<n>", general)
         general = re.sub("^fork_(.*)_(rate|p)$", r"fork_<who>_\2", general)
         assert general in explained, figure
+
+
+@pytest.mark.parametrize(
+    ("times", "outcome"), [(1.0, Outcome.VULNERABLE), (0.8, Outcome.BLOCKED)]
+)
+def test_what_is_said_to_be_noticed_is(times: float, outcome: Outcome) -> None:
+    """First positions of so many children are their parent's, of no others."""
+    samples = sound()
+    parent = samples["fork_parent"].reshape(FORKS, P)
+    child = samples["fork_child"].reshape(FORKS, P)
+    least = judge(samples).figures["noticeable"] / 64
+    alike = np.arange(FORKS) < np.ceil(times * least * FORKS)
+    child[:, 0] = np.where(alike, parent[:, 0], (parent[:, 0] + 16 - 400) % 1024 + 400)
+    assert judge(samples).outcome is outcome

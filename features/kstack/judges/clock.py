@@ -21,7 +21,7 @@ from temper.stats.judging import (
 from .claim import Claim
 from .clock_beam import beam_hits
 from .clock_tables import carry_hits, table_hits
-from .measures import luck, percent
+from .measures import luck, noticeable, noticed_text, percent
 from .predictors import Hits
 
 _LEAST_CALLS = 2_000
@@ -85,9 +85,13 @@ def clock(
             )
         )
     landed, small = sentences(findings, level)
+    fewest = min(each.size for each in hits.values())
+    least = noticeable(fewest, claim.chance, level / len(findings))
+    figures["noticeable"] = max(margin, least)
     best = max(figures[f"{name}_rate"] for name in _ATTACKERS)
     sound = (
         f"reading the CPU's counter around each call does not help: right in "
-        f"{percent(best)} of calls at best (chance: {percent(claim.chance)})"
+        f"{percent(best)} of calls at best (chance: {percent(claim.chance)}); "
+        f"{noticed_text(figures['noticeable'])}"
     )
     return concluded(landed, small, sound, figures)

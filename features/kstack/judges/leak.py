@@ -16,7 +16,7 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
-from .measures import luck, noticeable, percent
+from .measures import luck, noticeable, noticed_text, percent
 
 # Scene -> where and when the task draws whose state was read, in words.
 _SERVED = {
@@ -124,8 +124,7 @@ def leak(
     sound = (
         f"the state that was read serves for {max(served.values())} ms at most, at "
         "work, between naps, after a sleep and after hotplug, and never for another "
-        f"CPU or another task; {figures['noticeable']:.2f} times chance after {bound} "
-        "ms would have been noticed"
+        f"CPU or another task; after {bound} ms {noticed_text(figures['noticeable'])}"
     )
     return concluded(landed, small, sound, figures)
 

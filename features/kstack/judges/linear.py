@@ -21,7 +21,7 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
-from .measures import luck, percent
+from .measures import luck, noticeable, noticed_text, percent
 
 Bits = NDArray[np.uint8]
 
@@ -85,6 +85,7 @@ def linear(
         "calls_between": float(gap),
         "relations_share": float(np.mean(found.holds)),
         "leaks_needed": float(_leaks_needed(mine[:half], claim.bits, leaks, leads)),
+        "noticeable": max(margin, noticeable(tries, claim.chance, level / len(hits))),
     }
     return _verdict(figures, len(hits), level, margin)
 
@@ -110,7 +111,8 @@ def _verdict(
     )
     sound = (
         f"no linear relation between positions helps to predict another task's: right "
-        f"in {percent(figures['hit_rate'])} of calls at best {chance}"
+        f"in {percent(figures['hit_rate'])} of calls at best {chance}; "
+        f"{noticed_text(figures['noticeable'])}"
     )
     return concluded(landed, small, sound, figures)
 

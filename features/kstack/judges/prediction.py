@@ -19,6 +19,8 @@ from temper.stats.judging import (
 from .claim import Claim
 from .measures import (
     luck,
+    noticeable,
+    noticed_text,
     p_text,
     percent,
     uneven_margin,
@@ -76,6 +78,9 @@ def prediction(
     figures = _figures(numbers, claim, hits[best])
     findings = _findings(figures, best, len(hits), margin)
     landed, small = sentences(findings, level)
+    # Of all predictors, whether or not the best one is told apart in a finding.
+    least = noticeable(half, claim.chance, level / (len(hits) + len(findings)))
+    figures["noticeable"] = max(margin, least)
     landed += _broken_promises(figures, foreign, least_bits)
     verdict = concluded(landed, small, _sound(figures), figures)
     return replace(verdict, series=series_of(positions - positions.min()))
@@ -172,7 +177,7 @@ def _sound(f: Mapping[str, float]) -> str:
         f"{f['distinct_positions']:.0f} positions ({f['claimed_bits']:.0f} bits), each "
         f"about as frequent as claimed; best guess right in "
         f"{percent(f['best_predictor_rate'])} of calls, chance is "
-        f"{percent(f['chance_rate'])}"
+        f"{percent(f['chance_rate'])}; {noticed_text(f['noticeable'])}"
     )
 
 

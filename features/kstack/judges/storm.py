@@ -15,6 +15,8 @@ from temper.stats.judging import (
 from .claim import Claim
 from .measures import (
     luck,
+    noticeable,
+    noticed_text,
     p_text,
     percent,
     uneven_margin,
@@ -66,11 +68,15 @@ def storm(
         samples, int(definitions["fork_shape"][0]), claim, margin, figures
     )
     landed, small = sentences(findings, level / 2)
+    least = noticeable(
+        int(figures["forks"]) - 1, claim.chance, level / 2 / len(findings)
+    )
+    figures["noticeable"] = max(margin, least)
     calls = sum(figures[f"{name}_calls"] for name in STORMS)
     sound = (
         f"{calls:.0f} calls in storms of {', '.join(STORMS)}: as even as claimed, no "
         f"sequence twice; {figures['forks']:.0f} forks: no child repeats its parent "
-        "or the last child"
+        f"or the last child: {noticed_text(figures['noticeable'])}"
     )
     return concluded([*twice, *landed], small, sound, figures)
 

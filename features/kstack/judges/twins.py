@@ -13,7 +13,7 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
-from .measures import luck, noticeable, percent
+from .measures import luck, noticeable, noticed_text, percent
 
 _PERIODS = range(65)
 """Stock's difference comes again after 32 calls: it turns 32 bits by 5 in each call.
@@ -53,11 +53,12 @@ def twins(
         for what in ("state", "key")
         if figures[f"{what}s"]
     )
+    least = noticeable(calls - _PERIODS[-1], claim.chance, level / finding.tries)
+    figures["noticeable"] = max(margin, least)
     sound = f"{calls} calls of one boot do not tell those of its twin" + (
         f"; its {drawn} have nothing in common with the twin's" if drawn else ""
     )
-    least = noticeable(calls - _PERIODS[-1], claim.chance, level / finding.tries)
-    figures["noticeable"] = max(margin, least)
+    sound += f"; {noticed_text(figures['noticeable'])}"
     return concluded(landed, small, sound, figures)
 
 

@@ -7,7 +7,7 @@
  * Every task writes its positions to an array of its own, in order; the number of the
  * task is the group of its samples.
  *
- * Usage: storm CALLS (of each kind of storm)
+ * Usage: storm CALLS (of each kind of storm; as many forks)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,7 +22,7 @@ enum {
 	CPUS = 2,
 	MIGRATING_TASKS = 4,
 	CALLS_PER_HOP = 16,
-	CALLS_PER_FORK = 16,
+	CALLS_PER_FORK = 4,
 	HOTPLUG_CYCLES = 5,
 	TIMER_NS = 100000,
 	ATTEMPTS = 1000,
@@ -101,10 +101,10 @@ static void draw_after_fork(int probe, long *positions)
 }
 
 /* On one CPU, where parent and child have most in common. */
-static void storm_of_forks(int probe, size_t calls)
+static void storm_of_forks(int probe, size_t forks)
 {
 	static const long shape[] = { CALLS_PER_FORK };
-	size_t forks = calls / CALLS_PER_FORK / 2, drawn = forks * CALLS_PER_FORK;
+	size_t drawn = forks * CALLS_PER_FORK;
 	long *parent = shared_array(drawn), *child = shared_array(drawn);
 
 	stay_on_cpu(0);
