@@ -319,7 +319,7 @@ def test_the_control_is_attacked_with_what_is_named(bench: Bench) -> None:
     assert [line for line in plan.work.job if "in_force" not in line] == [
         "module kstack_probe",
         "run displacement",
-        "run storm 8000",
+        "run storm 10000",
         "run early 512",
     ]
     assert packed(plan) == [
