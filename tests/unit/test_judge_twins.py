@@ -32,6 +32,8 @@ def samples() -> dict[str, Ints]:
         found[f"twin_position_{boot}"] = positions(offsets(boot))
         found[f"twin_state_{boot}"] = words(boot, STATES)
         found[f"twin_key_{boot}"] = words(boot, KEYS)
+        found[f"twin_known_{boot}"] = np.arange(6)
+        found[f"twin_counter_{boot}"] = np.arange(40)
     return found
 
 
@@ -47,7 +49,11 @@ def test_boots_with_nothing_in_common_are_sound() -> None:
 
 
 def test_a_kernel_without_states_is_judged_by_its_positions() -> None:
-    found = {name: each for name, each in samples().items() if "position" in name}
+    found = {
+        name: each
+        for name, each in samples().items()
+        if "state" not in name and "key" not in name
+    }
     assert judge(found).outcome is Outcome.BLOCKED
     assert "states" not in judge(found).reasons[0]
 
@@ -98,8 +104,37 @@ def test_words_that_hang_on_one_secret_of_the_boot(what: str, how: np.ufunc) -> 
     assert f"{what}s differ from the twin's as others do" in verdict.reasons[0]
 
 
+def test_all_words_in_common_are_counted() -> None:
+    found = samples()
+    found["twin_state_1"][:] = found["twin_state_2"][:] = 5
+    assert f"{STATES} of {STATES} states are also" in judge(found).reasons[0]
+
+
+@pytest.mark.parametrize("what", ["position", "state", "key", "known", "counter"])
+def test_boots_that_sent_unlike_amounts_are_not_compared(what: str) -> None:
+    found = samples()
+    found[f"twin_{what}_2"] = found[f"twin_{what}_2"][:-1]
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert what in verdict.reasons[0]
+
+
+def test_twins_that_are_not_alike_show_nothing() -> None:
+    found = samples()
+    found["twin_known_2"] = found["twin_known_2"] + np.eye(6, dtype=np.int64)[4]
+    assert judge(found).outcome is Outcome.UNSUPPORTED
+    found = samples()
+    found["twin_counter_2"][:10] += 1
+    assert judge(found).outcome is Outcome.BLOCKED
+    found["twin_counter_2"][:11] += 1
+    assert judge(found).outcome is Outcome.UNSUPPORTED
+    found = samples()
+    del found["twin_known_1"], found["twin_known_2"]
+    assert judge(found).outcome is Outcome.UNSUPPORTED
+
+
 def test_few_calls_are_not_judged() -> None:
     found = samples()
-    found["twin_position_2"] = found["twin_position_2"][:100]
+    found |= {f"twin_position_{n}": found[f"twin_position_{n}"][:100] for n in (1, 2)}
     assert judge(found).outcome is Outcome.UNSUPPORTED
     assert judge({}).outcome is Outcome.UNSUPPORTED

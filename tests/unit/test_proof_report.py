@@ -201,7 +201,14 @@ def twin(name: str, number: int, positions: list[int], on: bool) -> StoredBoot:
         {**each, "name": "twin_position"} if each["type"] == "samples" else each
         for each in records(positions, on)
     ]
-    return StoredBoot(facts=found, records=sent)
+    start = next(n for n, each in enumerate(sent) if each["type"] == "start")
+    alike = [
+        {"type": "samples", "name": f"twin_{what}", "values": [7]}
+        for what in ("known", "counter")
+    ]
+    sent[start + 1 : start + 1] = alike
+    numbered = [{**each, "n": n} for n, each in enumerate(sent)]
+    return StoredBoot(facts=found, records=numbered)
 
 
 WITH_TWINS = FEATURE.model_copy(

@@ -20,6 +20,8 @@ _PERIODS = range(65)
 
 0: there is none.
 """
+_ALIKE = 0.75
+"""A tick just before some of a boot's children begin is no harm."""
 _NOTHING = np.array([], dtype=np.int64)
 
 
@@ -30,22 +32,26 @@ def twins(
 
     ``samples["twin_position_1"]`` and ``_2`` are the positions of the same calls in
     the two boots, shape (calls,). If the kernel has states and keys, ``twin_state`` and
-    ``twin_key`` are what the same children start from, and the keys of both CPUs at the
-    same moments.
+    ``twin_key`` are what the same children start from, and the keys of CPU 0 at the
+    same moments. ``twin_known`` is what is no secret and was made the same, and
+    ``twin_counter`` the counter before each child's positions.
 
     VULNERABLE if the positions of the boots are the same, or differ by the same bits as
     some calls before, ``margin`` times as often as by chance: then one boot, and a few
     positions of the other, tell the rest of them; if the boots have a state or a key in
     common; or if two states, or two keys, differ between the boots by the same bits or
-    the same number. ``level`` is the chance of a false alarm over all.
+    the same number. ``level`` is the chance of a false alarm over all. UNSUPPORTED if
+    what is no secret differs, or if the boots sent not as much as each other.
     """
     claim = Claim.of(definitions["displacement"])
-    one, other = (samples.get(f"twin_position_{n}", _NOTHING) for n in (1, 2))
-    calls = min(len(one), len(other))
+    one, other = _pair(samples, "position")
+    calls = len(one)
     if calls < claim.least_calls:
         return unsupported(f"{calls} calls in each boot are too few to judge")
+    if why := _unlike(samples):
+        return unsupported(why)
     figures: dict[str, float] = {}
-    finding = _alike(one[:calls], other[:calls], claim, margin, figures)
+    finding = _alike(one, other, claim, margin, figures)
     landed, small = sentences([finding], level)
     landed += _shared(samples, "state", figures) + _shared(samples, "key", figures)
     drawn = " and ".join(
@@ -60,6 +66,25 @@ def twins(
     )
     sound += f"; {noticed_text(figures['noticeable'])}"
     return concluded(landed, small, sound, figures)
+
+
+def _pair(samples: Arrays, what: str) -> tuple[Ints, Ints]:
+    one, other = (samples.get(f"twin_{what}_{n}", _NOTHING) for n in (1, 2))
+    return one, other
+
+
+def _unlike(samples: Arrays) -> str:
+    """Say why a comparison would show nothing; empty: the boots are alike."""
+    for what in ("position", "state", "key", "known", "counter"):
+        one, other = _pair(samples, what)
+        if len(one) != len(other):
+            return f"the twins sent {len(one)} and {len(other)} values of {what}"
+    known, counters = _pair(samples, "known"), _pair(samples, "counter")
+    if not len(known[0]) or np.any(known[0] != known[1]):
+        return "time and tasks were not the same in the twins"
+    if not np.mean(counters[0] == counters[1]) >= _ALIKE:
+        return "the counter was seldom the same in the twins"
+    return ""
 
 
 def _alike(
@@ -96,15 +121,14 @@ def _and_before(calls: int) -> str:
 
 def _shared(samples: Arrays, what: str, figures: dict[str, float]) -> list[str]:
     """Say what words of the boots have in common: luck is out of the question."""
-    one, other = (samples.get(f"twin_{what}_{n}", _NOTHING) for n in (1, 2))
-    count = min(len(one), len(other))
-    one, other = one[:count], other[:count]
+    one, other = _pair(samples, what)
+    count = len(one)
     # The same word at the same place differs by nothing, which is in common already.
     differing = one != other
     apart = max(
         _repeated((one ^ other)[differing]), _repeated((one - other)[differing])
     )
-    common = len(np.intersect1d(one, other))
+    common = int(np.isin(one, other).sum())
     figures |= {
         f"{what}s": float(count),
         f"{what}s_common": float(common),

@@ -15,7 +15,7 @@
 #include "record.h"
 #include "side_by_side.h"
 
-enum { ATTACKER_CALLS = 160, VICTIM_CALLS = 32 };
+enum { ATTACKER_CALLS = 200, VICTIM_CALLS = 32 };
 
 static void draw(int probe, long *positions, size_t count)
 {

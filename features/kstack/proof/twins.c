@@ -2,9 +2,9 @@
 /*
  * Description: collects what a boot draws, to be compared with what its twin draws: the
  * positions of children's system calls, the states that children start from, and the keys
- * of the CPU. Before each, it makes what is no secret the same in both boots: the time, how
- * many tasks there have been and, to the instruction, the counter. The machine's counter
- * must count instructions.
+ * of CPU 0. Before each, it makes what is no secret the same in both boots: the time by the
+ * tick, how many tasks there have been and, for positions, the counter to the instruction.
+ * What it could make the same is sent, too. The counter must count instructions.
  *
  * Usage: twins SAMPLES (of positions; fewer of the others)
  */
@@ -28,6 +28,9 @@ enum {
 	/* More than the boots differ by. */
 	ALIGNED_FORKS = 1000,
 	ALIGNED_SECONDS = 10,
+	PHASES = 3,
+	/* Of time, in which the ticks of both boots round to the same. */
+	ROUNDED_NS = 100000000,
 	/* More than a sleep takes too long. */
 	AWAKE_US = 25000,
 	/* So short that hardly ever a tick falls into it. */
@@ -83,21 +86,26 @@ static void run_instructions(uint64_t count)
 #endif
 }
 
-/* Go on when the counter has its next value of which the lower half is 0. */
-static void align_counter(uint64_t per_us)
+/* Go on when the counter has its next value of which the lower half is 0; return it. */
+static uint64_t align_counter(uint64_t per_us)
 {
-	uint64_t target = ((counter() + AWAKE_US * per_us) >> 32 << 32) + (1ull << 32);
-	uint64_t sleep_us = (target - counter()) / per_us - AWAKE_US;
+	uint64_t target = ((counter() + 2 * AWAKE_US * per_us) >> 32 << 32) + (1ull << 32);
+	uint64_t now = counter(), sleep_us = (target - now) / per_us - AWAKE_US;
 	const struct timespec nap = { .tv_sec = (time_t)(sleep_us / 1000000),
 				      .tv_nsec = (long)(sleep_us % 1000000 * 1000) };
 
 	nanosleep(&nap, NULL);
-	while (counter() < target - CLOSE)
-		;
-	run_instructions(target - counter());
+	do
+		now = counter();
+	while (now < target - CLOSE);
+	/* Unless a tick took longer than there was left. */
+	if (now + 2 <= target)
+		run_instructions(target - now);
+	return counter();
 }
 
-static void align_with_twin(void)
+/* Two values go to @known: what both boots should have the same afterwards. */
+static void align_with_twin(long *known)
 {
 	struct timespec now;
 
@@ -110,24 +118,30 @@ static void align_with_twin(void)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	sleep_until((now.tv_sec / ALIGNED_SECONDS + 1) * ALIGNED_SECONDS);
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	known[0] = (long)tasks_so_far() % ALIGNED_FORKS;
+	known[1] = now.tv_sec * (1000000000 / ROUNDED_NS) +
+		   (now.tv_nsec + ROUNDED_NS / 2) / ROUNDED_NS;
 }
 
 static void collect_positions(int probe, size_t calls)
 {
-	long *positions = shared_array(calls);
+	size_t children = (calls + CALLS_PER_CHILD - 1) / CALLS_PER_CHILD;
+	long *positions = shared_array(calls), *counters = shared_array(children);
 	uint64_t per_us = counts_per_us();
 
 	for (size_t done = 0; done < calls; done += CALLS_PER_CHILD) {
 		pid_t child = fork_bare();
 
 		if (child == 0) {
-			align_counter(per_us);
+			counters[done / CALLS_PER_CHILD] = (long)align_counter(per_us);
 			for (size_t i = done; i < done + CALLS_PER_CHILD && i < calls; i++)
 				positions[i] = probe_position(probe);
 			_exit(0);
 		}
 		finish_task(child);
 	}
+	print_samples("twin_counter", counters, children);
 	print_samples("twin_position", positions, calls);
 }
 
@@ -162,18 +176,18 @@ int main(int argc, char **argv)
 	size_t calls = samples_wanted(argc, argv), children = calls / CALLS_PER_STATE;
 	uint64_t symbol = generator_symbol();
 	int probe = probe_open();
-	long *states;
+	long known[PHASES * 2] = { 0 }, *states;
 
 	fix_addresses(argv);
-	align_with_twin();
+	align_with_twin(known);
 	collect_positions(probe, calls);
-	/* Without a symbol, no generator has a key; the LFSR's tasks have no state. */
-	if (!symbol || read_generator(probe, symbol, 0).generator == KSTACK_LFSR)
-		return 0;
-	align_with_twin();
-	states = states_of_children(probe, symbol, children);
-	align_with_twin();
-	collect_keys(probe, symbol);
-	print_samples("twin_state", states, children);
+	if (read_generator(probe, symbol, 0).generator == KSTACK_TEMPER) {
+		align_with_twin(known + 2);
+		states = states_of_children(probe, symbol, children);
+		align_with_twin(known + 4);
+		collect_keys(probe, symbol);
+		print_samples("twin_state", states, children);
+	}
+	print_samples("twin_known", known, PHASES * 2);
 	return 0;
 }

@@ -59,7 +59,8 @@ def estimate(
 def seconds_a_boot(plan: RunPlan, runs: Iterable[StoredRun]) -> float | None:
     """Return how long a boot with the job of ``plan`` took; None if there was none."""
     for run in runs:
-        if run.plan.work.job == plan.work.job and run.boots:
+        alike = (run.plan.work.job, run.plan.twins) == (plan.work.job, plan.twins)
+        if alike and run.boots:
             return median(boot.facts.wall_seconds for boot in run.boots)
     return None
 

@@ -185,7 +185,7 @@ def _cannot_judge(
         for slot in plan.slots
     )
     if not planned:
-        return "it was not booted twice: no outcome is expected of it"
+        return "it was not booted for it, since no outcome is expected"
     if len(boots) < planned:
         return "it has not booted yet"
     needed = (*plan.definitions, proof.line)

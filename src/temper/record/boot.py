@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from temper.record.plan import RunPlan
+from temper.record.plan import RunPlan, Slot
 
 CPU_LACKS = "cpu_lacks"
 """The detail that names the features of the CPU model which the machine lacks."""
@@ -69,6 +69,11 @@ class BootFacts(_Facts):
     """Why the kernel failed, if it did."""
     started: datetime
     wall_seconds: float
+
+    @property
+    def slot(self) -> Slot:
+        """Its place in the run's plan."""
+        return Slot(variant=self.variant, repeat=self.repeat)
 
 
 class StoredBoot(BaseModel):

@@ -220,11 +220,11 @@ class HostLoad(Plain):
 
 
 class Twins(Plain):
-    """Two boots of a variant that differ in the machine's random numbers alone.
+    """Two boots of a variant whose machines differ in their random numbers alone.
 
-    Their clock counts instructions, so that time has no part in it, and they have one
-    CPU, since those of several take turns as the host has it. They have
-    the slots 1 and 2 of each variant that has any; slot 0 is that of other attacks.
+    Their clock counts instructions, so the host has no part in it, and they have one
+    CPU, since several take turns as the host has it. They have the slots 1 and 2 of
+    each variant that has any; slot 0 is that of other attacks.
     """
 
     job: tuple[str, ...]
@@ -311,6 +311,8 @@ class RunPlan(Plain):
             raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")
         if self.twins is None and any(proof.twins for proof in self.proofs.values()):
             raise ValueError("a proof compares twins, but there are none")
+        if self.twins and max(slot.repeat for slot in self.slots) > 2:
+            raise ValueError("a variant has two twins")
         if self.scripts and self.kind is not Kind.EVENTS:
             raise ValueError(f"a plan to {self.kind} has no scripts")
         return self
@@ -321,9 +323,7 @@ class RunPlan(Plain):
 
     def job(self, slot: Slot) -> tuple[str, ...]:
         """Return the lines of a boot's job, without those that the machine adds."""
-        if self.twins and self.twin_seed(slot) is not None:
-            return self.twins.job
-        return self.work.job
+        return self.twins.job if self.twins and slot.repeat else self.work.job
 
     def program_count(self, slot: Slot) -> int:
         """Return how many programs a boot's job runs."""

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, insert
 from temper.errors import StoreError
 from temper.progress import Progress
 from temper.record.boot import BootFacts
-from temper.record.plan import Slot
 from temper.store.rawfile import RunHead, raw_paths, read_raw
 from temper.store.rows import boot_row, run_row
 from temper.store.schema import boots, runs
@@ -90,7 +89,7 @@ def _enter(conn: Connection, saved: list[_Found]) -> None:
 
 def _finished(saved: list[_Found]) -> datetime | None:
     """Return when the last boot ended; None if one is missing."""
-    slots = {Slot(variant=b.facts.variant, repeat=b.facts.repeat) for b in saved}
+    slots = {b.facts.slot for b in saved}
     if not slots.issuperset(saved[0].run.plan.slots):
         return None
     return max(

@@ -264,7 +264,7 @@ class Store:
         Raises StoreError if the slot already has an intact boot: then another
         process is resuming the same run.
         """
-        slot = Slot(variant=boot.facts.variant, repeat=boot.facts.repeat)
+        slot = boot.facts.slot
         with self._transaction() as conn:
             head = self._head(conn, run, lock=True)
             path = self._raw(head, slot)
