@@ -138,7 +138,7 @@ def test_every_scene_lands_where_keys_stay(proved: Answer, scene: str) -> None:
 def test_a_small_effect_would_have_been_noticed(
     proved: Answer, variant: str, proof: str
 ) -> None:
-    # The table of clock is learnt on most of its calls.
+    # What follows the whole state in `clock` follows some thousand calls only.
     most = 2 if proof == "clock" else 1.5
     assert 1 < figures(proved, variant, proof)["noticeable"] < most
 
