@@ -9,48 +9,11 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <stdbool.h>
-#include <termios.h>
-#include <unistd.h>
 
+#include "clone.h"
 #include "generator.h"
 #include "probe.h"
 #include "record.h"
-
-static int open_kernel_log(void)
-{
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
-		fail("/dev/kmsg");
-	return fd;
-}
-
-static bool is_told(int kernel_log)
-{
-	char line[1024];
-	bool told = false;
-	ssize_t size;
-
-	while ((size = read(kernel_log, line, sizeof(line) - 1)) > 0) {
-		line[size] = '\0';
-		told |= strstr(line, "reseeded due to virtual machine fork") != NULL;
-	}
-	return told;
-}
-
-static void wait_for_byte(void)
-{
-	int fd = open("/dev/ttyS2", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	struct termios raw;
-	char byte;
-
-	if (fd < 0 || tcgetattr(fd, &raw))
-		fail("/dev/ttyS2");
-	cfmakeraw(&raw);
-	if (tcsetattr(fd, TCSANOW, &raw) || write(fd, "?", 1) != 1 || read(fd, &byte, 1) != 1)
-		fail("/dev/ttyS2");
-}
 
 int main(int argc, char **argv)
 {
@@ -63,7 +26,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < readings; i++) {
 		/* The kernel's worker gets its turn. */
 		sched_yield();
-		if (told < 0 && is_told(kernel_log))
+		if (told < 0 && clone_seen(kernel_log))
 			told = (long)i;
 		keys[i] = (long)read_generator(probe, symbol, 0).cpu_state[0];
 	}

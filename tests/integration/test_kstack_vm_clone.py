@@ -16,6 +16,7 @@ from vm_clone import Vm, loaded, started
 from temper.catalog import feature_named
 from temper.kernel import Cache
 from temper.machine import BootRequest
+from temper.paths import REPOSITORY
 from temper.progress import Quiet
 from temper.record.wire import Samples
 from temper.run.initramfs import pack
@@ -25,6 +26,7 @@ from temper.workloads import TARGET
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 KSTACK = feature_named("kstack")
+GUEST = REPOSITORY / "libvgetrandom" / "tests" / "guest"
 READINGS = 20_000
 """For longer than a key serves."""
 OLD, NEW_A, NEW_B = (
@@ -98,7 +100,7 @@ def _program() -> Path:
         Path(__file__).parent,
         {"copied_keys": ("copied_keys.c",)},
         "tests of copies of kstack's keys",
-        include=[TARGET, KSTACK.folder / "proof"],
+        include=[TARGET, KSTACK.folder / "proof", GUEST],
     )
     (program,) = build_programs(planned, ARCH, Cache(), Quiet())
     return program

@@ -10,21 +10,18 @@
  *
  * Prints the draws since then as records of the lab, and when each round began.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/io.h>
 #include <sys/random.h>
-#include <termios.h>
 #include <time.h>
-#include <unistd.h>
 #include <vgetrandom.h>
+
+#include "clone.h"
 
 enum {
 	PVPANIC_PORT = 0x505,
@@ -44,12 +41,6 @@ static const char *const names[PATHS] = { "system call", "pass-through", "bulk",
 static uint64_t draws[PATHS][MAX_ROUNDS];
 static uint64_t nanoseconds[MAX_ROUNDS];
 
-static void __attribute__((noreturn)) fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
 static uint64_t now(void)
 {
 	struct timespec time;
@@ -63,7 +54,7 @@ static uint64_t draw_system_call(void)
 	uint64_t value;
 
 	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
-		fail("getrandom");
+		clone_fail("getrandom");
 	return value;
 }
 
@@ -72,7 +63,7 @@ static uint64_t draw_pass_through(void)
 	uint64_t value;
 
 	if (vgetrandom(&value, sizeof(value), 0) != sizeof(value))
-		fail("vgetrandom");
+		clone_fail("vgetrandom");
 	return value;
 }
 
@@ -82,7 +73,7 @@ static uint64_t draw_bulk(void)
 	uint64_t values[BULK_SIZE / sizeof(uint64_t)];
 
 	if (vgetrandom(values, sizeof(values), 0) != sizeof(values))
-		fail("vgetrandom, bulk");
+		clone_fail("vgetrandom, bulk");
 	return values[BULK_SIZE / sizeof(uint64_t) - 1];
 }
 
@@ -105,47 +96,6 @@ static void warm_up(void)
 		draw_round(i);
 }
 
-static int open_kernel_log(void)
-{
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
-		fail("/dev/kmsg");
-	return fd;
-}
-
-/* Whether the kernel has reported since the last call that it was cloned and has reseeded. */
-static bool clone_seen(int kernel_log)
-{
-	char line[1024];
-	bool seen = false;
-	ssize_t size;
-
-	while ((size = read(kernel_log, line, sizeof(line) - 1)) > 0) {
-		line[size] = '\0';
-		seen |= strstr(line, "reseeded due to virtual machine fork") != NULL;
-	}
-	if (errno != EAGAIN)
-		fail("reading /dev/kmsg");
-	return seen;
-}
-
-static char wait_for_byte(void)
-{
-	int fd = open("/dev/ttyS2", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	struct termios raw;
-	char byte;
-
-	if (fd < 0 || tcgetattr(fd, &raw))
-		fail("/dev/ttyS2");
-	cfmakeraw(&raw);
-	if (tcsetattr(fd, TCSANOW, &raw) || write(fd, "?", 1) != 1)
-		fail("/dev/ttyS2");
-	if (read(fd, &byte, 1) != 1)
-		fail("/dev/ttyS2");
-	return byte;
-}
-
 static void print_list(const char *name, const uint64_t *values, int count)
 {
 	printf("{\"type\":\"samples\",\"name\":\"%s\",\"values\":[", name);
@@ -159,13 +109,13 @@ static void schedule(int policy, int priority)
 	struct sched_param param = { .sched_priority = priority };
 
 	if (sched_setscheduler(0, policy, &param))
-		fail("sched_setscheduler");
+		clone_fail("sched_setscheduler");
 }
 
 static void stop_machine(void)
 {
 	if (ioperm(PVPANIC_PORT, 1, 1))
-		fail("ioperm");
+		clone_fail("ioperm");
 	/* Others may have drawn while it read the byte. */
 	warm_up();
 	outb(PVPANIC_PANICKED, PVPANIC_PORT);
