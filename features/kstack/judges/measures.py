@@ -20,6 +20,11 @@ def noticeable(tries: int, chance: float, level: float) -> float:
     return float((np.floor(most_by_luck) + 2) / (tries * chance))
 
 
+def repeated(words: Ints) -> int:
+    """Return how many words came before."""
+    return len(words) - len(np.unique(words))
+
+
 def noticed_text(times: float) -> str:
     """Say the smallest rate that would have been noticed, in multiples of chance."""
     return f"{times:.2f} times chance would have been noticed"

@@ -4,7 +4,7 @@ import numpy as np
 
 from temper.stats.judging import Arrays, Ints, Verdict, concluded, unsupported
 
-from .measures import luck, p_text
+from .measures import luck, p_text, repeated
 
 _WORD = 64
 _HALF = 32
@@ -60,7 +60,7 @@ def _of_keys(samples: Arrays, of_cpu: Ints, level: float) -> dict[str, float]:
         "keys_of_cpu": float(of_cpu.min()),
         "keys_ms": max(float(np.median(us)) / 1000 if len(us) else 0 for us in served),
         "keys_same_distance": float(
-            _repeated(keys ^ samples.get("seed_other", _NOTHING))
+            repeated(keys ^ samples.get("seed_other", _NOTHING))
         ),
         "keys_in_store": float(
             _foretold(keys, samples.get("seed_store", _NOTHING), of_cpu)
@@ -92,10 +92,6 @@ def _complaints_of_keys(
             "upper halves, lay in the kernel's memory before they were drawn"
         )
     return landed
-
-
-def _repeated(words: Ints) -> int:
-    return len(words) - len(np.unique(words))
 
 
 def _bits_noticed(words: int, level: float) -> float:
@@ -135,7 +131,7 @@ def _foretold(keys: Ints, store: Ints, of_cpu: Ints) -> int:
 
 def _of_words(what: str, words: Ints, level: float) -> dict[str, float]:
     return {
-        f"{what}_repeated": float(_repeated(words)),
+        f"{what}_repeated": float(repeated(words)),
         f"{what}_bit_p": _bit_p(words),
         f"{what}_bits": _bits_noticed(len(words), level),
     }

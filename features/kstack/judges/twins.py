@@ -13,7 +13,7 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
-from .measures import luck, noticeable, noticed_text, percent
+from .measures import luck, noticeable, noticed_text, percent, repeated
 
 _PERIODS = range(65)
 """Stock's difference comes again after 32 calls: it turns 32 bits by 5 in each call.
@@ -125,9 +125,7 @@ def _shared(samples: Arrays, what: str, figures: dict[str, float]) -> list[str]:
     count = len(one)
     # The same word at the same place differs by nothing, which is in common already.
     differing = one != other
-    apart = max(
-        _repeated((one ^ other)[differing]), _repeated((one - other)[differing])
-    )
+    apart = max(repeated((one ^ other)[differing]), repeated((one - other)[differing]))
     common = int(np.isin(one, other).sum())
     figures |= {
         f"{what}s": float(count),
@@ -140,7 +138,3 @@ def _shared(samples: Arrays, what: str, figures: dict[str, float]) -> list[str]:
     if apart:
         said.append(f"{apart} of {count} {what}s differ from the twin's as others do")
     return said
-
-
-def _repeated(words: Ints) -> int:
-    return len(words) - len(np.unique(words))
