@@ -18,7 +18,7 @@ from temper.paths import FEATURES
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.console import last_of_programs
 from temper.record.outcome import Outcome, worst_outcome
-from temper.record.plan import ProofPlan, RunPlan
+from temper.record.plan import ProofPlan, RunPlan, Slot
 from temper.record.wire import UNSUPPORTED
 from temper.stats.judging import Arrays, Judge, Verdict, unsupported
 
@@ -121,10 +121,12 @@ def _judge(run: StoredRun, name: str) -> Judge:
 
 def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvidence:
     plan, proof = run.plan, run.plan.proofs[name]
-    boots = _boots_judged(run, variant, proof)
+    slots = _slots_judged(plan, variant, proof)
+    booted = {boot.facts.slot: boot for boot in run.boots}
+    boots = [booted[slot] for slot in slots if slot in booted]
     verdict = (
         unsupported(why)
-        if (why := _cannot_judge(plan, variant, proof, boots))
+        if (why := _cannot_judge(plan, slots, proof, boots))
         else _judged(judge, proof, boots)
     )
     return ProofEvidence(
@@ -137,14 +139,13 @@ def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvi
     )
 
 
-def _boots_judged(run: StoredRun, variant: str, proof: ProofPlan) -> list[StoredBoot]:
-    """Return what has booted yet of what a proof judges."""
-    boots = [
-        boot
-        for boot in run.boots
-        if boot.facts.variant == variant and bool(boot.facts.repeat) is proof.twins
+def _slots_judged(plan: RunPlan, variant: str, proof: ProofPlan) -> list[Slot]:
+    """Return the slots of the boots that a proof judges a variant by."""
+    return [
+        slot
+        for slot in plan.slots
+        if slot.variant == variant and (plan.twin_seed(slot) is not None) is proof.twins
     ]
-    return sorted(boots, key=lambda boot: boot.facts.repeat)
 
 
 def _judged(judge: Judge, proof: ProofPlan, boots: Sequence[StoredBoot]) -> Verdict:
@@ -177,16 +178,15 @@ def _side_by_side(samples: Iterable[Arrays]) -> Arrays:
 
 
 def _cannot_judge(
-    plan: RunPlan, variant: str, proof: ProofPlan, boots: Sequence[StoredBoot]
+    plan: RunPlan,
+    slots: Sequence[Slot],
+    proof: ProofPlan,
+    boots: Sequence[StoredBoot],
 ) -> str:
     """Return why not; empty: a proof can judge the variant by its boots."""
-    planned = sum(
-        slot.variant == variant and bool(slot.repeat) is proof.twins
-        for slot in plan.slots
-    )
-    if not planned:
+    if not slots:
         return "it was not booted for it, since no outcome is expected"
-    if len(boots) < planned:
+    if len(boots) < len(slots):
         return "it has not booted yet"
     needed = (*plan.definitions, proof.line)
     return next(filter(None, (_failure(plan, boot, needed) for boot in boots)), "")
