@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from fake_host import NEEDED, Host
 
+from temper.catalog import feature_named
+from temper.events import events_of
+
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
@@ -94,6 +97,14 @@ def test_a_list_names_packages_and_installs_none(host: Host) -> None:
     assert {"cargo-web", "libclang-rt-14-dev", "valgrind"} <= check - usual
     assert usual <= check
     assert host.notes == []
+
+
+def test_the_tests_have_what_events_need_even_to_be_planned(host: Host) -> None:
+    events = events_of(feature_named("kpkeys")).events.values()
+    needed = {package for event in events for package in event.needs.values()}
+    assert "ovmf" in needed
+    for word in ("check", "check-all", "events"):
+        assert needed <= set(host.sets_up("--list", word).stdout.split()), word
 
 
 def test_sudo_is_used_by_who_is_not_root(host: Host, tmp_path: Path) -> None:
