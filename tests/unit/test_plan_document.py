@@ -12,7 +12,7 @@ from made_up import run_plan, variant_plan
 from temper.analysis.estimate import Estimate, estimate, seconds_a_boot
 from temper.cli import app
 from temper.record.boot import StoredRun
-from temper.record.plan import KernelPlan, RunPlan, Work
+from temper.record.plan import KernelPlan, RunPlan, Slot, Twins, Work
 from temper.report.markdown import to_markdown
 from temper.report.plan_document import plan_document
 
@@ -24,6 +24,16 @@ PLAN = run_plan(
             "ours", kernel=KernelPlan(key="two", version="6.12.117", patches=("a", "b"))
         ),
         "given": variant_plan("given", kernel=KernelPlan(key="file:1", image="/k")),
+    }
+)
+
+
+WITH_A_SHORT_JOB = PLAN.model_copy(
+    update={
+        "variants": {
+            **PLAN.variants,
+            "ours": variant_plan("ours", key="two", job=("run in_force",)),
+        }
     }
 )
 
@@ -73,10 +83,11 @@ def test_boots_take_what_those_with_the_same_job_took() -> None:
     ]
     assert seconds_a_boot(PLAN, runs) == 11
     assert seconds_a_boot(PLAN, runs[:1]) is None
+    assert seconds_a_boot(WITH_A_SHORT_JOB, runs) is None
 
 
-def text(found: Estimate) -> str:
-    return " ".join(to_markdown([plan_document(PLAN, found)]).split())
+def text(found: Estimate, plan: RunPlan = PLAN) -> str:
+    return " ".join(to_markdown([plan_document(plan, found)]).split())
 
 
 def test_a_plan_says_what_it_takes() -> None:
@@ -88,6 +99,40 @@ def test_a_plan_says_what_it_takes() -> None:
     assert "No estimate for building 2 kernels" in said
     assert "No estimate for 8 boots" in said
     assert "No kernel needs to be built." in text(takes(built={"one", "two"}))
+
+
+def test_a_plan_says_what_its_boots_do() -> None:
+    said = text(takes(built=set()))
+    assert (
+        "8 boots on tcg x86_64, 2 CPUs each, counting instructions: 4 variants" in said
+    )
+    assert "each boot runs 2 programs" in said
+    assert "each boot runs 1 to 2 programs" in text(takes(set()), WITH_A_SHORT_JOB)
+
+
+def test_a_plan_says_which_of_its_boots_are_twins() -> None:
+    twins = Twins(job=("run twins 1",), seeds=(1, 2))
+    some, all_of_them = (
+        PLAN.model_copy(
+            update={
+                "twins": twins,
+                "slots": tuple(
+                    Slot(variant=name, repeat=repeat)
+                    for repeat in repeats
+                    for name in ("off", "stock")
+                ),
+            }
+        )
+        for repeats in ((0, 1, 2), (1, 2))
+    )
+    said = text(takes(set()), some)
+    assert "2 boots on tcg x86_64" in said
+    assert "2 variants, 1 each" in said
+    assert "- 4 more, counting instructions, of pairs of machines" in said
+    said = text(takes(set()), all_of_them)
+    assert "on tcg x86_64" not in said
+    assert "- 4 boots, counting instructions, of pairs of machines" in said
+    assert said.endswith("each boot runs 1 program")
 
 
 def test_a_package_is_named_by_what_is_in_it() -> None:

@@ -198,11 +198,10 @@ def test_proofs_of_the_architecture_run_each_attack_once(bench: Bench) -> None:
 
 
 def test_twins_are_booted_where_a_proof_compares_them(bench: Bench) -> None:
-    """Of sabotages only those that they are to find: each costs two boots more."""
-    names = ("stock", "time-seed", "three-bits")
+    names = ("off", "stock", "time-seed")
     plan = bench.planner.prove(WHOLE, names, ("prediction", "twins"))
-    twice = [(name, n) for n in (1, 2) for name in ("off", "stock", "time-seed")]
-    once = [(name, 0) for name in ("off", "stock", "three-bits", "time-seed")]
+    once = [(name, 0) for name in names]
+    twice = [(name, n) for n in (1, 2) for name in names]
     assert plan.slots == slots(*once, *twice)
     assert "run attack 100000" in plan.work.job
     assert plan.twins is not None
@@ -216,15 +215,77 @@ def test_twins_are_booted_where_a_proof_compares_them(bench: Bench) -> None:
     seeds = [plan.twin_seed(slot) for slot in slots(("off", 0), *twice[::3])]
     assert seeds == [None, 1, 2]
     assert bench.planner.prove(WHOLE, names, ("prediction",)).twins is None
+    # Where all proofs compare them, nothing else has anything to do.
+    assert bench.planner.prove(WHOLE, names, ("twins",)).slots == slots(*twice)
 
 
 def test_sabotages_are_attacked_when_asked_for(bench: Bench) -> None:
-    plan = bench.planner.prove(bench.feature, sabotage=True)
-    assert len(plan.slots) == len(bench.feature.all_variants)
+    plan = bench.planner.prove(WHOLE, sabotage=True)
+    assert set(plan.variants) == set(WHOLE.all_variants)
+    assert {slot.variant for slot in plan.slots} == set(WHOLE.all_variants)
     assert "--sabotage" in plan.command
     assert plan.variants["constant"].sabotage
     assert plan.variants["constant"].kernel.patches
     assert not plan.variants["stock"].kernel.patches
+
+
+def attacks(plan: RunPlan, variant: str) -> set[str]:
+    """Return what attacks a variant in any of its boots."""
+    return {
+        proof.line
+        for proof in plan.proofs.values()
+        for slot in plan.slots
+        if slot.variant == variant and plan.runs(slot, proof.line)
+    }
+
+
+def test_a_sabotage_is_attacked_where_an_outcome_is_expected(bench: Bench) -> None:
+    """The boots of all others would take most of the time, and decide nothing."""
+    plan = bench.planner.prove(WHOLE, sabotage=True)
+    lines = {name: proof.line for name, proof in WHOLE.proofs.items()}
+    for name, variant in WHOLE.all_variants.items():
+        of_variants = name in WHOLE.variants
+        wanted = {lines[p] for p in lines if of_variants or variant.expected(p)}
+        assert attacks(plan, name) == wanted, name
+    assert attacks(plan, "three-bits") == {"attack 100000"}
+    assert attacks(plan, "none") == attacks(plan, "constant") == {*lines.values()}
+    (slot,) = (slot for slot in plan.slots if slot.variant == "three-bits")
+    assert plan.job(slot) == (
+        "module kstack_probe",
+        "run in_force",
+        "run displacement",
+        "run attack 100000",
+        "run in_force",
+    )
+    # Only twins are expected to notice it.
+    boots = [slot for slot in plan.slots if slot.variant == "time-seed"]
+    assert boots == [*slots(("time-seed", 1), ("time-seed", 2))]
+
+
+def test_a_sabotage_runs_what_several_of_its_proofs_share_once(bench: Bench) -> None:
+    feature = feature_named("kpkeys")
+    plan = bench.planner.prove(feature, sabotage=True)
+    check = "run in_force"
+    for name, module, attack in (
+        ("unkeyed-pte", "kpkeys_probe", "run writes 8"),
+        ("nmi-open", "kpkeys_level", "run level 4"),
+    ):
+        (slot,) = (slot for slot in plan.slots if slot.variant == name)
+        head = [f"module {each}" for each in sorted({module, "kpkeys_probe"})]
+        assert plan.job(slot) == (*head, check, attack, check)
+
+
+def test_a_sabotage_that_is_named_is_attacked_by_all_proofs(bench: Bench) -> None:
+    plan = bench.planner.prove(WHOLE, ("three-bits",), sabotage=True)
+    assert attacks(plan, "three-bits") == attacks(plan, "off")
+    assert attacks(plan, "alternating") == {"attack 100000"}
+
+
+def test_a_sabotage_of_which_nothing_is_expected_is_not_booted(bench: Bench) -> None:
+    plan = bench.planner.prove(WHOLE, ("off",), ("storm",), sabotage=True)
+    names = ["off", "none", "nohz-full", "constant", "seed-constant"]
+    assert list(plan.variants) == names
+    assert plan.slots == slots(*((name, 0) for name in names))
 
 
 def test_the_baseline_is_priced_with_what_is_named(bench: Bench) -> None:

@@ -115,8 +115,8 @@ class PaperPlanner(Planner):
     def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
         return KernelPlan(key="3f9c")
 
-    def _work(self, *_: object, **__: object) -> Work:
-        return WORK
+    def _work(self, job: tuple[str, ...], *_: object, **__: object) -> Work:
+        return WORK.model_copy(update={"job": job})
 
 
 def stored(
@@ -124,11 +124,13 @@ def stored(
     feature: Feature = FEATURE,
     part: tuple[str, ...] = (),
     proofs: tuple[str, ...] = (),
+    *,
+    sabotage: bool = False,
 ) -> StoredRun:
     """Return a run with ``boots`` of ``part`` of the variants, or of all."""
     planner = PaperPlanner(arch_named("x86_64"), Cache())
     whole = tuple(dict.fromkeys((*boots, *feature.variants)))
-    plan = planner.prove(feature, part or whole, proofs)
+    plan = planner.prove(feature, part or whole, proofs, sabotage=sabotage)
     return StoredRun(id=3, plan=plan, started=STARTED, boots=list(boots.values()))
 
 
@@ -262,18 +264,48 @@ def test_a_twin_alone_is_not_judged() -> None:
     assert not found.proven
 
 
-def test_a_sabotage_that_twins_are_not_for_has_none() -> None:
+def constant_by_prediction(feature: Feature) -> StoredRun:
+    """Attack a sabotage that only the proof ``prediction`` is expected to notice."""
     named = FEATURE.sabotages["constant"].model_copy(
         update={"expect": {"prediction": Outcome.VULNERABLE}}
     )
-    feature = WITH_TWINS.model_copy(update={"sabotages": {"constant": named}})
+    feature = feature.model_copy(update={"sabotages": {"constant": named}})
     _, broken = boot("constant", records(CONSTANT, on=False))
-    run = stored({**GOOD, "constant": broken}, feature)
-    found = proof_report(run).evidence["constant"]
-    assert found["prediction"].outcome is Outcome.VULNERABLE
-    assert found["twins"].outcome is Outcome.UNSUPPORTED
-    assert "no outcome is expected" in found["twins"].reasons[0]
-    assert not found["twins"].clock
+    boots = {**GOOD, "constant": broken}
+    return stored(boots, feature, tuple(feature.variants), sabotage=True)
+
+
+def test_a_sabotage_is_not_judged_by_what_did_not_attack_it() -> None:
+    found = proof_report(constant_by_prediction(WITH_TWINS))
+    assert list(found.evidence["stock"]) == ["prediction", "twins"]
+    assert list(found.evidence["constant"]) == ["prediction"]
+    assert found.outcomes["constant"] is Outcome.VULNERABLE
+    other = FEATURE.proofs["prediction"].model_copy(update={"program": "other"})
+    proofs = {**FEATURE.proofs, "other": other}
+    feature = FEATURE.model_copy(update={"proofs": proofs})
+    found = proof_report(constant_by_prediction(feature))
+    assert list(found.evidence["constant"]) == ["prediction"]
+
+
+def test_a_sabotage_is_judged_by_all_that_share_what_attacked_it() -> None:
+    again = FEATURE.proofs["prediction"].model_copy(update={"title": "again"})
+    proofs = {**FEATURE.proofs, "again": again}
+    feature = FEATURE.model_copy(update={"proofs": proofs})
+    found = proof_report(constant_by_prediction(feature)).evidence["constant"]
+    assert found["again"].outcome is Outcome.VULNERABLE
+    assert found["again"].expected is None
+
+
+def test_what_was_expected_and_never_planned_is_not_left_out() -> None:
+    """Or a plan with too few boots would prove more than a whole one."""
+    run = stored(feature=WITH_TWINS)
+    slots = tuple(slot for slot in run.plan.slots if slot.repeat == 0)
+    plan = run.plan.model_copy(update={"slots": slots})
+    found = proof_report(run.model_copy(update={"plan": plan}))
+    assert found.evidence["stock"]["twins"].outcome is Outcome.UNSUPPORTED
+    assert found.evidence["stock"]["twins"].reasons == ["it was not booted for it"]
+    assert not found.evidence["stock"]["twins"].clock
+    assert not found.proven
 
 
 @pytest.mark.parametrize("missing", GOOD)

@@ -29,7 +29,7 @@ from temper.report.attacks import attack_lines
 from temper.report.document import Document, Row
 from temper.report.layout import grids
 from temper.report.markdown import to_markdown
-from temper.report.outcomes import SURPRISE_NOTE, outcome_tables
+from temper.report.outcomes import SURPRISE_NOTE, UNTRIED_NOTE, outcome_tables
 from temper.report.price_document import price_document
 from temper.report.proof_document import proof_document
 from temper.report.tables import model_table, switch_table
@@ -429,6 +429,21 @@ def test_of_many_proofs_the_tables_have_all_that_was_expected() -> None:
         ("user-pte", ["VULNERABLE", ""]),
         ("init-pgd", ["", "BLOCKED !"]),
     ]
+
+
+def test_what_did_not_attack_a_sabotage_leaves_its_cell_empty() -> None:
+    report = proof_report_of_many()
+    assert UNTRIED_NOTE not in terminal(report)
+    del report.evidence["none"]["storm"]
+    assert UNTRIED_NOTE in terminal(report)
+    *_, sabotaged = outcome_tables(report)
+    tried = [proof for proof in report.proofs if proof != "storm"]
+    assert [row.label for row in sabotaged.rows] == tried
+    two = {proof: report.proofs[proof] for proof in ("storm", "early")}
+    (table,) = outcome_tables(report.model_copy(update={"proofs": two}))
+    found = {row.label: texts(row) for row in table.rows}
+    assert found["none"] == ["", "BLOCKED"]
+    assert found["stock"] == ["BLOCKED", "BLOCKED"]
 
 
 def texts(row: Row) -> list[str]:

@@ -57,12 +57,15 @@ def estimate(
 
 
 def seconds_a_boot(plan: RunPlan, runs: Iterable[StoredRun]) -> float | None:
-    """Return how long a boot with the job of ``plan`` took; None if there was none."""
+    """Return how long a boot with the jobs of ``plan`` took; None if there was none."""
     for run in runs:
-        alike = (run.plan.work.job, run.plan.twins) == (plan.work.job, plan.twins)
-        if alike and run.boots:
+        if run.boots and _jobs(run.plan) == _jobs(plan):
             return median(boot.facts.wall_seconds for boot in run.boots)
     return None
+
+
+def _jobs(plan: RunPlan) -> set[tuple[str, ...]]:
+    return {plan.job(slot) for slot in plan.slots}
 
 
 def _times(count: int, seconds: float | None) -> float | None:

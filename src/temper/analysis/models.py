@@ -224,7 +224,7 @@ class ProofReport(Part):
     as_expected: bool
     """Every proof of every variant, sabotages included, came out as expected."""
     evidence: dict[str, dict[str, ProofEvidence]]
-    """variant -> proof -> what was found."""
+    """variant -> proof that attacked it -> what was found."""
     in_force: dict[str, InForceSummary]
     variants: dict[str, VariantInfo]
     proofs: dict[str, str]

@@ -38,7 +38,9 @@ def proof_report(run: StoredRun) -> ProofReport:
     booted = dict.fromkeys(boot.facts.variant for boot in run.boots)
     evidence = {
         variant: {
-            name: _evidence(run, variant, name, judges[name]) for name in plan.proofs
+            name: _evidence(run, variant, name, judges[name])
+            for name in plan.proofs
+            if _was_to_attack(plan, variant, name)
         }
         for variant in booted
     }
@@ -139,12 +141,21 @@ def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvi
     )
 
 
+def _was_to_attack(plan: RunPlan, variant: str, name: str) -> bool:
+    """Whether the plan has a proof attack a variant, or should have had it."""
+    return name in plan.variants[variant].expect or bool(
+        _slots_judged(plan, variant, plan.proofs[name])
+    )
+
+
 def _slots_judged(plan: RunPlan, variant: str, proof: ProofPlan) -> list[Slot]:
     """Return the slots of the boots that a proof judges a variant by."""
     return [
         slot
         for slot in plan.slots
-        if slot.variant == variant and (plan.twin_seed(slot) is not None) is proof.twins
+        if slot.variant == variant
+        and (plan.twin_seed(slot) is not None) is proof.twins
+        and plan.runs(slot, proof.line)
     ]
 
 
@@ -185,7 +196,7 @@ def _cannot_judge(
 ) -> str:
     """Return why not; empty: a proof can judge the variant by its boots."""
     if not slots:
-        return "it was not booted for it, since no outcome is expected"
+        return "it was not booted for it"
     if len(boots) < len(slots):
         return "it has not booted yet"
     needed = (*plan.definitions, proof.line)

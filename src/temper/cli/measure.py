@@ -73,8 +73,9 @@ def prove(
         bool,
         typer.Option(
             "--sabotage",
-            help="Attack all sabotaged variants as well; each must come out as "
-            "expected, or the attacks prove nothing.",
+            help="Attack all sabotaged variants as well, each by the proofs of which "
+            "an outcome is expected; it must come out so, or the attacks prove "
+            "nothing.",
         ),
     ] = False,
     resume: Resume = None,

@@ -90,6 +90,8 @@ class VariantPlan(Plain):
     """True: this kernel is broken on purpose, to see whether the proofs notice."""
     expected_complaints: tuple[str, ...] = ()
     """Regular expressions of complaints that this kernel may print on its console."""
+    job: tuple[str, ...] = ()
+    """What its boots do instead of the run's job, twins excepted; empty: that job."""
 
 
 class ProofPlan(Plain):
@@ -323,7 +325,13 @@ class RunPlan(Plain):
 
     def job(self, slot: Slot) -> tuple[str, ...]:
         """Return the lines of a boot's job, without those that the machine adds."""
-        return self.twins.job if self.twins and slot.repeat else self.work.job
+        if self.twins and slot.repeat:
+            return self.twins.job
+        return self.variants[slot.variant].job or self.work.job
+
+    def runs(self, slot: Slot, line: str) -> bool:
+        """Return whether a boot's job runs a program with these words."""
+        return f"run {line}" in self.job(slot)
 
     def program_count(self, slot: Slot) -> int:
         """Return how many programs a boot's job runs."""

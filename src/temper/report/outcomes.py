@@ -68,7 +68,7 @@ def _by_proof(report: ProofReport, variants: Sequence[str]) -> Table:
     rows = (
         Row(proof, tuple(_cell(report, name, proof) for name in variants))
         for proof in report.proofs
-        if any(_told(report, report.evidence[name][proof]) for name in variants)
+        if any(_cell(report, name, proof).parts for name in variants)
     )
     return Table(tuple(variants), tuple(rows), _CAPTION)
 
@@ -84,17 +84,20 @@ def outcome_notes(report: ProofReport) -> list[str]:
     notes = []
     if any(each.surprising for each in found):
         notes.append(SURPRISE_NOTE)
+    if len(found) < len(report.evidence) * len(report.proofs):
+        notes.append(UNTRIED_NOTE)
     if not all(_told(report, each) for each in found):
         notes.append(GAPS_NOTE)
     return notes
 
 
+UNTRIED_NOTE = "Empty: no outcome was expected, so that attack was not made."
 GAPS_NOTE = "The tables omit outcomes for which none was expected; the JSON has them."
 
 
 def _cell(report: ProofReport, variant: str, proof: str) -> Cell:
-    found = report.evidence[variant][proof]
-    if not _told(report, found):
+    found = report.evidence[variant].get(proof)
+    if found is None or not _told(report, found):
         return Cell(())
     mark = " !" if found.surprising else ""
     return Cell((found.outcome + mark,), OUTCOME_TONES[found.outcome], see=proof)

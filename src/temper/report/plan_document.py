@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from temper.analysis.estimate import Estimate
-from temper.record.plan import KernelPlan, RunPlan, Slot
+from temper.record.plan import KernelPlan, RunPlan
 from temper.report.document import Block, Bullets, Document, Paragraph, Section
 from temper.report.numbers import duration
 
@@ -35,26 +35,30 @@ def _state(kernel: KernelPlan) -> str:
 def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
     exact = "counting instructions" if plan.work.exact else "on the host's clock"
     cpus = f"{plan.work.cpus} CPU" + "s" * (plan.work.cpus > 1)
-    first = [slot for slot in plan.slots if plan.twin_seed(slot) is None]
-    repeats = len(first) // len(plan.variants)
-    said = [
-        f"{len(first)} boots on {plan.machine} {plan.arch}, {cpus} each, "
-        f"{exact}: {len(plan.variants)} variants, {repeats} each, "
-        f"{estimate.at_once} at once",
-        _work(plan, first[0]),
-    ]
-    if twins := len(plan.slots) - len(first):
+    twins = [slot for slot in plan.slots if plan.twin_seed(slot) is not None]
+    said = []
+    if first := [slot for slot in plan.slots if slot not in twins]:
+        variants = len({slot.variant for slot in first})
         said.append(
-            f"{twins} more, counting instructions, of pairs of machines that differ "
-            "in their random numbers alone"
+            f"{len(first)} boots on {plan.machine} {plan.arch}, {cpus} each, "
+            f"{exact}: {variants} variants, {len(first) // variants} each, "
+            f"{estimate.at_once} at once"
         )
-    yield Bullets(said)
+    if twins:
+        said.append(
+            f"{len(twins)}{' more' if first else ' boots'}, counting instructions, of "
+            "pairs of machines that differ in their random numbers alone"
+        )
+    yield Bullets([*said, _work(plan)])
 
 
-def _work(plan: RunPlan, slot: Slot) -> str:
+def _work(plan: RunPlan) -> str:
     if plan.scripts:
         return f"a script in {plan.scripts.folder} leads each boot through an event"
-    return f"each boot runs {plan.program_count(slot)} programs"
+    counts = [plan.program_count(slot) for slot in plan.slots]
+    fewest, most = min(counts), max(counts)
+    some = f"{fewest} to {most}" if fewest < most else f"{most}"
+    return f"each boot runs {some} program" + "s" * (most > 1)
 
 
 def _conclusion(estimate: Estimate) -> str:

@@ -159,9 +159,10 @@ class Planner:
         """Plan to attack ``variants`` of a feature by ``proofs``; none means all.
 
         The control is always included; it is the feature's own unless ``control``
-        names another. All sabotages are included with ``sabotage``. Raises InputError
-        for a name that is unknown or not for the architecture, and for a control that
-        withstands an attack.
+        names another. With ``sabotage``, all sabotages are attacked as well, each only
+        by proofs of which an outcome is expected, unless ``variants`` names it. Raises
+        InputError for a name that is unknown or not for the architecture, and for a
+        control that withstands an attack.
         """
         if not feature.proofs:
             raise InputError(
@@ -173,9 +174,9 @@ class Planner:
         check_known("variant", variants, feature.all_variants)
         self._check_proofs(feature, proofs)
         wanted = {feature.control, *(variants or feature.variants)}
-        part = feature.only(
-            wanted | set(feature.sabotages if sabotage else ()), proofs or here
-        )
+        aimed_at = _expecting(feature.sabotages, proofs or here) if sabotage else set()
+        added = aimed_at - wanted
+        part = feature.only(wanted | added, proofs or here)
         needed = _joined(proof.cmdline for proof in part.proofs.values())
         named = [name for name in part.all_variants if name in wanted]
         return RunPlan(
@@ -189,7 +190,7 @@ class Planner:
             baseline=part.baseline,
             control=part.control,
             hardened=part.hardened,
-            variants=self._variants(part, needed),
+            variants=self._variants(part, needed, added),
             proofs={name: _proof_plan(proof) for name, proof in part.proofs.items()},
             judges=code_digest(judges_of(feature.folder)),
             complaints=part.complaints,
@@ -202,8 +203,10 @@ class Planner:
             ),
             twins=_twins(part),
             slots=(
-                *_slots(part.all_variants, (0,)),
-                *_slots(_with_twins(part), range(1, 1 + len(TWIN_SEEDS))),
+                *_slots(_booted(part, added, twins=False), (0,)),
+                *_slots(
+                    _booted(part, added, twins=True), range(1, 1 + len(TWIN_SEEDS))
+                ),
             ),
             command=self.command(
                 *("prove", part.name),
@@ -282,8 +285,13 @@ class Planner:
                     f"its proofs: {', '.join(here)}",
                 )
 
-    def _variants(self, part: Feature, cmdline: str = "") -> dict[str, VariantPlan]:
-        """Plan all variants; their boots also need the parameters ``cmdline``."""
+    def _variants(
+        self, part: Feature, cmdline: str = "", added: Collection[str] = ()
+    ) -> dict[str, VariantPlan]:
+        """Plan all variants; their boots also need the parameters ``cmdline``.
+
+        ``added``: sabotages attacked only by proofs of which an outcome is expected.
+        """
         return {
             name: VariantPlan(
                 title=variant.title,
@@ -294,6 +302,7 @@ class Planner:
                 expect=_expectations(part, variant),
                 sabotage=name in part.sabotages,
                 expected_complaints=variant.expected_complaints,
+                job=_aimed_job(part, variant) if name in added else (),
             )
             for name, variant in part.all_variants.items()
         }
@@ -444,14 +453,31 @@ def _twins(part: Feature) -> Twins | None:
     return Twins(job=_prove_job(part, twins=True), seeds=TWIN_SEEDS)
 
 
-def _with_twins(part: Feature) -> list[str]:
-    """Return the variants to boot twins of: of sabotages, only those that they find."""
-    compared = [name for name, proof in part.proofs.items() if proof.twins]
+def _booted(part: Feature, added: Collection[str], *, twins: bool) -> list[str]:
+    """Return the variants to boot for proofs that compare twins, or for the others.
+
+    ``added``: sabotages, booted only for proofs of which an outcome is expected.
+    """
+    proofs = [name for name, proof in part.proofs.items() if proof.twins is twins]
+    expecting = _expecting(part.all_variants, proofs)
     return [
         name
-        for name, variant in part.all_variants.items()
-        if compared and (name in part.variants or any(map(variant.expected, compared)))
+        for name in part.all_variants
+        if proofs and (name in expecting or name not in added)
     ]
+
+
+def _expecting(variants: Mapping[str, Variant], proofs: Collection[str]) -> set[str]:
+    """Return the variants that expect an outcome of at least one of ``proofs``."""
+    return {
+        name for name, variant in variants.items() if any(map(variant.expected, proofs))
+    }
+
+
+def _aimed_job(part: Feature, variant: Variant) -> tuple[str, ...]:
+    """Return the job with those attacks alone of which an outcome is expected."""
+    aimed = part.only(part.variants, _expectations(part, variant))
+    return _prove_job(aimed, twins=False)
 
 
 def _left_out(known: Iterable[str], kept: Collection[str]) -> tuple[str, ...]:
