@@ -10,7 +10,7 @@ from lab import VARIANTS, Answer
 from temper.catalog import feature_named
 from temper.record.wire import Boot
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 KSTACK = feature_named("kstack")
 # Variant -> how many positions `prediction` has to see, where it is to attack.
