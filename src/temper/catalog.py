@@ -94,6 +94,7 @@ class Variant(Plain):
 
     ``*`` in the table stands for all proofs that it does not name. Without that, a
     proof that is not in the table may have any outcome, which is just reported.
+    Neither one outcome nor ``*`` stands for a limit: ``Feature.expected`` has it.
     """
     patches: tuple[Inside, ...] = ()
     """Folders of ``*.patch`` in the feature's folder, or single patches, in order."""
@@ -103,12 +104,6 @@ class Variant(Plain):
     """QEMU CPU model; empty: the architecture's."""
     expected_complaints: tuple[Pattern, ...] = ()
     """Regular expressions of complaints that this kernel may print on its console."""
-
-    def expected(self, proof: str) -> Outcome | None:
-        """Return the outcome that ``proof`` must have; None: any outcome."""
-        if isinstance(self.expect, dict):
-            return self.expect.get(proof, self.expect.get(_OTHERS))
-        return self.expect
 
 
 class Sabotaged(Plain):
@@ -171,6 +166,8 @@ class Proof(TargetProgram):
 
     The judge gets each boot's samples, with ``_1`` and ``_2`` after their names.
     """
+    limit: bool = False
+    """Whether it shows a known limit: an attack that the feature does not stop."""
 
     @property
     def line(self) -> str:
@@ -193,7 +190,7 @@ class Feature(Plain):
     control: str = ""
     """The variant that must be vulnerable; empty if there is no proof."""
     hardened: tuple[str, ...] = ()
-    """The variants that every proof must find BLOCKED; a part may have none."""
+    """The variants that deciding proofs must find BLOCKED; a part may have none."""
     workloads: tuple[str, ...] = Field(min_length=1)
     in_force: InForceCheck
     definition: Definition | None = None
@@ -261,14 +258,25 @@ class Feature(Plain):
                 _check_names(
                     name, variant.expect.keys(), self.proofs.keys() | {_OTHERS}
                 )
+        self._check_limits()
         self._check_expected_of_roles()
         for proof in self.proofs:
             if all(
-                variant.expected(proof) is not Outcome.VULNERABLE
-                for variant in self.all_variants.values()
+                self.expected(name, proof) is not Outcome.VULNERABLE
+                for name in self.all_variants
             ):
                 raise ValueError(f"no variant expects '{proof}' to end VULNERABLE")
         return self
+
+    def _check_limits(self) -> None:
+        if not self.deciding:
+            raise ValueError("every proof is a limit, so there is nothing to prove")
+        for name, proof in self.proofs.items():
+            for variant in self.hardened if proof.limit else ():
+                if self.expected(variant, name) is Outcome.BLOCKED:
+                    raise ValueError(
+                        f"proof '{name}' is no limit: '{variant}' expects BLOCKED"
+                    )
 
     def _check_expected_of_roles(self) -> None:
         if not self._control_is_vulnerable():
@@ -293,8 +301,25 @@ class Feature(Plain):
         return self
 
     def _all_expected(self, name: str) -> set[Outcome | None]:
-        variant = self.all_variants[name]
-        return {variant.expected(proof) for proof in self.proofs}
+        return {self.expected(name, proof) for proof in self.deciding}
+
+    def expected(self, variant: str, proof: str) -> Outcome | None:
+        """Return the outcome that a proof must have on a variant; None: any outcome.
+
+        A limit lands on every variant that does not name it. It says nothing about a
+        sabotage: it lands whether the feature is broken or not.
+        """
+        given = self.all_variants[variant].expect
+        table = given if isinstance(given, dict) else {_OTHERS: given}
+        others = table.get(_OTHERS)
+        if self.proofs[proof].limit:
+            others = None if variant in self.sabotages else Outcome.VULNERABLE
+        return table.get(proof, others)
+
+    @property
+    def deciding(self) -> dict[str, Proof]:
+        """The proofs of what the feature claims: all that show no limit, by name."""
+        return {name: proof for name, proof in self.proofs.items() if not proof.limit}
 
     def proofs_on(self, arch: str) -> dict[str, Proof]:
         """Return the proofs that make sense on an architecture, by name."""
@@ -309,7 +334,8 @@ class Feature(Plain):
 
         Raises InputError for a name that the feature does not have. The part's
         hardened variants are those of the feature's that are in it; if there are
-        none, the variants that all of ``proofs`` are expected to find BLOCKED.
+        none, the variants that all its deciding proofs are expected to find BLOCKED.
+        Without a deciding proof nothing has to hold.
         """
         check_known("variant", variants, self.all_variants)
         check_known("proof", proofs, self.proofs)
@@ -321,7 +347,8 @@ class Feature(Plain):
             }
         )
         hardened = tuple(name for name in self.hardened if name in part.variants)
-        return part.model_copy(update={"hardened": hardened or part._holding()})
+        must_hold = (hardened or part._holding()) if part.deciding else ()
+        return part.model_copy(update={"hardened": must_hold})
 
     def against(
         self, *, baseline: str | None = None, control: str | None = None

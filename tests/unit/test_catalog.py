@@ -1,5 +1,6 @@
 """The catalogue: what a feature.toml must hold, and how it is told what it lacks."""
 
+import io
 import re
 import shutil
 import tomllib
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from rich.console import Console
 from typer.testing import CliRunner
 from unprivileged import run_python
 
@@ -26,6 +28,7 @@ from temper.cli import app
 from temper.errors import InputError
 from temper.paths import FEATURES, REPOSITORY
 from temper.record.outcome import Outcome
+from temper.report.listings import print_feature
 
 WHOLE = """\
 name = "shadow"
@@ -131,9 +134,9 @@ def test_what_a_proof_must_find_is_one_outcome_or_one_of_each(folder: Path) -> N
         WHOLE.replace('expect = "VULNERABLE"', split, 1)
     )
     feature = load_feature(folder)
-    assert feature.variants["off"].expected("overwrite") is Outcome.VULNERABLE
-    assert feature.variants["off"].expected("replay") is Outcome.UNSUPPORTED
-    assert feature.variants["on"].expected("replay") is Outcome.BLOCKED
+    assert feature.expected("off", "overwrite") is Outcome.VULNERABLE
+    assert feature.expected("off", "replay") is Outcome.UNSUPPORTED
+    assert feature.expected("on", "replay") is Outcome.BLOCKED
 
 
 def test_a_star_stands_for_all_proofs_that_are_not_named(folder: Path) -> None:
@@ -141,9 +144,9 @@ def test_a_star_stands_for_all_proofs_that_are_not_named(folder: Path) -> None:
     (folder / "feature.toml").write_text(
         WHOLE.replace('expect = "VULNERABLE"', split, 1)
     )
-    off = load_feature(folder).variants["off"]
-    assert off.expected("overwrite") is Outcome.VULNERABLE
-    assert off.expected("replay") is Outcome.UNSUPPORTED
+    feature = load_feature(folder)
+    assert feature.expected("off", "overwrite") is Outcome.VULNERABLE
+    assert feature.expected("off", "replay") is Outcome.UNSUPPORTED
 
 
 def test_a_proof_that_nothing_must_fall_to_is_refused(folder: Path) -> None:
@@ -728,6 +731,125 @@ def test_a_sabotage_may_add_to_what_all_have() -> None:
             "cmdline": "a b",
         }
     )
+
+
+LIMITED = WHOLE.replace('judge = "repeated"', 'judge = "repeated"\nlimit = true')
+
+
+def with_limit(folder: Path, *changes: tuple[str, str]) -> Feature:
+    """Read the feature whose proof ``replay`` is a limit, with changes to the file."""
+    write_with_limit(folder, *changes)
+    return load_feature(folder)
+
+
+def write_with_limit(folder: Path, *changes: tuple[str, str]) -> None:
+    text = LIMITED
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    (folder / "feature.toml").write_text(text)
+
+
+ON, STARRED = 'expect = "BLOCKED"', 'expect = { "*" = "BLOCKED" }'
+
+
+@pytest.mark.parametrize("expect", [ON, STARRED])
+def test_a_limit_lands_on_all_variants_that_do_not_name_it(
+    folder: Path, expect: str
+) -> None:
+    feature = with_limit(folder, (ON, expect))
+    assert feature.expected("off", "replay") is Outcome.VULNERABLE
+    assert feature.expected("on", "replay") is Outcome.VULNERABLE
+    assert feature.expected("on", "overwrite") is Outcome.BLOCKED
+    named = 'expect = { "*" = "BLOCKED", replay = "UNSUPPORTED" }'
+    feature = with_limit(folder, (ON, named))
+    assert feature.expected("on", "replay") is Outcome.UNSUPPORTED
+
+
+HOLLOW = 'in_force = true\nexpect = "VULNERABLE"\n'
+SOUND = """
+[sabotages.none]
+title = "not sabotaged"
+cmdline = "shadow=none"
+in_force = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("expect", "wanted"),
+    [
+        (ON, None),
+        (STARRED, None),
+        (
+            'expect = { overwrite = "BLOCKED", replay = "VULNERABLE" }',
+            Outcome.VULNERABLE,
+        ),
+    ],
+)
+def test_nothing_is_expected_of_a_limit_on_a_sabotage_that_does_not_name_it(
+    folder: Path, expect: str, wanted: Outcome | None
+) -> None:
+    feature = with_limit(folder, (HOLLOW, f"{HOLLOW}{SOUND}{expect}\n"))
+    assert feature.expected("none", "replay") is wanted
+    assert feature.expected("hollow", "replay") is None
+    assert feature.expected("hollow", "overwrite") is Outcome.VULNERABLE
+
+
+def test_a_limit_notices_no_sabotage(folder: Path) -> None:
+    only = HOLLOW.replace('"VULNERABLE"', '{ replay = "VULNERABLE" }')
+    write_with_limit(folder, (HOLLOW, only))
+    said = complaint(folder).message
+    assert "sabotage 'hollow' expects no proof to notice it" in said
+
+
+def test_a_control_may_expect_of_a_limit_what_it_likes(folder: Path) -> None:
+    off = 'expect = { overwrite = "VULNERABLE", replay = "BLOCKED" }'
+    assert with_limit(folder, ('expect = "VULNERABLE"', off)).control == "off"
+
+
+def test_what_a_hardened_variant_stops_is_no_limit(folder: Path) -> None:
+    named = 'expect = { overwrite = "BLOCKED", replay = "BLOCKED" }'
+    write_with_limit(folder, (ON, named))
+    said = complaint(folder).message
+    assert "proof 'replay' is no limit: 'on' expects BLOCKED" in said
+
+
+def test_limits_alone_are_no_proofs(folder: Path) -> None:
+    write_with_limit(folder, ('judge = "landed"', 'judge = "landed"\nlimit = true'))
+    said = complaint(folder).message
+    assert "every proof is a limit, so there is nothing to prove" in said
+
+
+OLD = """
+[variants.old]
+title = "old"
+cmdline = "shadow=old"
+in_force = true
+expect = "BLOCKED"
+"""
+
+
+def test_what_must_hold_does_so_whatever_limits_say(folder: Path) -> None:
+    feature = with_limit(folder, ("[proofs.overwrite]", f"{OLD}\n[proofs.overwrite]"))
+    assert feature.only(("off", "old"), feature.proofs).hardened == ("old",)
+    assert feature.only(("off", "on"), feature.proofs).hardened == ("on",)
+    # Limits alone say of nothing that it must hold.
+    assert feature.only(("off", "on", "old"), ("replay",)).hardened == ()
+
+
+def shown(feature: Feature) -> str:
+    """Return what is printed of a feature, in one line."""
+    out = io.StringIO()
+    print_feature(Console(file=out, width=80), feature)
+    return " ".join(out.getvalue().split())
+
+
+def test_a_feature_is_shown_with_its_limits(folder: Path) -> None:
+    assert "limit" not in shown(load_feature(folder))
+    said = shown(with_limit(folder))
+    assert "replay (limit) return to where" in said
+    assert "(limit): shadow does not claim to stop this attack." in said
+    assert "overwrite (limit)" not in said
 
 
 @pytest.mark.parametrize("model", [Feature, Variant, Sabotaged, InForceCheck, Proof])

@@ -22,7 +22,8 @@ class Result(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It says neither: any outcome will do, or the attack does not apply."""
+    """It says neither: any outcome will do, the attack does not apply, or it lands
+    as a known limit."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _of_proof(report: ProofReport) -> _Parts:
     parts = {
         variant: [
             *_in_force(report.in_force, variant, variant not in report.sabotages),
-            *(_proof(name, found) for name, found in proofs.items()),
+            *(_proof(report, name, found) for name, found in proofs.items()),
         ]
         for variant, proofs in report.evidence.items()
     }
@@ -100,7 +101,8 @@ def _of_proof(report: ProofReport) -> _Parts:
     }
 
 
-def _proof(name: str, found: ProofEvidence) -> Check:
+def _proof(report: ProofReport, proof: str, found: ProofEvidence) -> Check:
+    name = report.label(proof)
     if found.surprising:
         summary = f"{found.outcome}, but {found.expected} is expected"
         return Check(name, Result.FAILED, (summary, *found.reasons))
@@ -108,9 +110,12 @@ def _proof(name: str, found: ProofEvidence) -> Check:
         return Check(
             name, Result.SKIPPED, (f"{found.outcome}; any will do", *found.reasons)
         )
-    # A skip is never green, even one that was expected.
-    applies = found.outcome is not Outcome.UNSUPPORTED
-    result = Result.PASSED if applies else Result.SKIPPED
+    # Neither a skip nor a limit is ever green, even one that was expected.
+    lands = found.outcome is Outcome.VULNERABLE
+    says = found.outcome is not Outcome.UNSUPPORTED and not (
+        lands and proof in report.limits
+    )
+    result = Result.PASSED if says else Result.SKIPPED
     return Check(name, result, (f"{found.outcome}, as expected", *found.reasons))
 
 

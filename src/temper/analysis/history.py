@@ -60,6 +60,8 @@ class PastOutcome(_Report):
     kernel_key: str
     proof: str
     outcome: Outcome
+    limit: bool = False
+    """Whether the proof showed a known limit in this run."""
 
 
 class HistoryReport(_Report):
@@ -210,4 +212,5 @@ def _outcomes(report: ProofReport) -> Iterator[PastOutcome]:
                 kernel_key=report.variants[variant].kernel_key,
                 proof=proof,
                 outcome=found.outcome,
+                limit=proof in report.limits,
             )

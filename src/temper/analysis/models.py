@@ -214,13 +214,13 @@ class ProofReport(Part):
     machine: str
     control: str
     outcomes: dict[str, Outcome]
-    """variant -> worst outcome of all its proofs."""
+    """variant -> worst outcome of all its deciding proofs, if there are any."""
     hardened: list[str]
-    """The variants that every proof of this run must find BLOCKED; may be empty."""
+    """The variants that every deciding proof of this run must find BLOCKED, if any."""
     proven: bool
-    """Control VULNERABLE and hardened variants BLOCKED, by every proof of this run."""
+    """Control VULNERABLE and hardened BLOCKED, by every deciding proof of this run."""
     sabotages: list[str] = Field(default_factory=list)
-    """The variants in ``outcomes`` that are sabotages."""
+    """The variants in ``evidence`` that are sabotages."""
     as_expected: bool
     """Every proof of every variant, sabotages included, came out as expected."""
     evidence: dict[str, dict[str, ProofEvidence]]
@@ -229,6 +229,8 @@ class ProofReport(Part):
     variants: dict[str, VariantInfo]
     proofs: dict[str, str]
     """proof -> its title."""
+    limits: list[str] = Field(default_factory=list)
+    """The proofs that show a known limit; the others decide."""
     variants_left_out: list[str] = Field(default_factory=list)
     """Variants of the feature that the user did not ask for."""
     proofs_left_out: list[str] = Field(default_factory=list)
@@ -246,3 +248,12 @@ class ProofReport(Part):
     def summarised(self) -> bool:
         """Whether there are too many proofs to print the reasons of each."""
         return len(self.proofs) > _MOST_READ
+
+    @property
+    def deciding(self) -> list[str]:
+        """The proofs of what the feature claims to stop: all that show no limit."""
+        return [name for name in self.proofs if name not in self.limits]
+
+    def label(self, proof: str) -> str:
+        """Name a proof so that a limit is taken for neither failure nor success."""
+        return f"{proof} (limit)" if proof in self.limits else proof

@@ -28,10 +28,11 @@ def proof_report(run: StoredRun) -> ProofReport:
 
     A feature is proven if every proof that applies to the control finds it VULNERABLE,
     every proof finds the hardened variants BLOCKED, and the mitigation was on or off
-    as expected in all variants. The verdict depends only on the plan and the judges,
-    so it stays the same when feature.toml changes later, and the report says when the
-    judges did. Raises StoreError if the feature no longer has the judges that the plan
-    names.
+    as expected in all variants. Proofs that show a known limit count only for
+    ``as_expected``: if one no longer lands, that is no reason to doubt the feature, but
+    somebody must look. The verdict depends only on the plan and the judges, so it stays
+    the same when feature.toml changes later, and the report says when the judges did.
+    Raises StoreError if the feature no longer has the judges that the plan names.
     """
     plan = run.plan
     judges = {name: _judge(run, name) for name in plan.proofs}
@@ -44,6 +45,10 @@ def proof_report(run: StoredRun) -> ProofReport:
         }
         for variant in booted
     }
+    deciding = {
+        variant: {name: proofs[name] for name in plan.deciding if name in proofs}
+        for variant, proofs in evidence.items()
+    }
     in_force = in_force_summaries(plan, results_by_variant(run))
     sabotages = [name for name in plan.variants if plan.variants[name].sabotage]
     return ProofReport(
@@ -55,10 +60,11 @@ def proof_report(run: StoredRun) -> ProofReport:
         control=plan.control,
         outcomes={
             name: worst_outcome(found.outcome for found in proofs.values())
-            for name, proofs in evidence.items()
+            for name, proofs in deciding.items()
+            if proofs
         },
         hardened=list(plan.hardened),
-        proven=_proven(plan, evidence)
+        proven=_proven(plan, deciding)
         and all(
             _was_in_force(in_force, name)
             for name in plan.variants
@@ -72,6 +78,7 @@ def proof_report(run: StoredRun) -> ProofReport:
         in_force=in_force,
         variants=variant_infos(run),
         proofs={name: proof.title for name, proof in plan.proofs.items()},
+        limits=[name for name, proof in plan.proofs.items() if proof.limit],
         judges_changed=plan.judges
         not in ("", code_digest(judges_of(FEATURES / plan.feature))),
         started=run.started,

@@ -88,7 +88,8 @@ def prove(
     """Attack every variant, to prove that the feature stops the attacks.
 
     Exit status 0 means proven: the control is VULNERABLE, the hardened variants
-    are BLOCKED, and the others come out as expected.
+    are BLOCKED, and the others come out as expected. Attacks that show a known limit
+    of the feature must come out as expected, too, but prove nothing.
 
     With --variants or --proofs, the verdict covers only what you name. If you name
     no hardened variant, it covers the variants that every named proof is expected

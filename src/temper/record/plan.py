@@ -105,6 +105,8 @@ class ProofPlan(Plain):
     """Keyword arguments of the judge."""
     twins: bool = False
     """Whether it compares a variant's twins, instead of attacking one boot."""
+    limit: bool = False
+    """Whether it shows a known limit: an attack that the feature does not stop."""
 
 
 class Switch(Plain):
@@ -255,7 +257,7 @@ class RunPlan(Plain):
     control: str = ""
     """The variant that must be vulnerable (prove)."""
     hardened: tuple[str, ...] = ()
-    """The variants that every proof must find BLOCKED (prove)."""
+    """The variants that every deciding proof must find BLOCKED (prove)."""
     variants: dict[str, VariantPlan]
     proofs: dict[str, ProofPlan] = Field(default_factory=dict)
     judges: str = ""
@@ -336,6 +338,11 @@ class RunPlan(Plain):
     def program_count(self, slot: Slot) -> int:
         """Return how many programs a boot's job runs."""
         return sum(line.startswith("run ") for line in self.job(slot))
+
+    @property
+    def deciding(self) -> list[str]:
+        """The proofs of what the feature claims to stop: all that show no limit."""
+        return [name for name, proof in self.proofs.items() if not proof.limit]
 
     def resuming(self, run: int) -> str:
         """Return the command that makes what is missing of the run with this plan."""

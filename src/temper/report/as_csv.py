@@ -19,7 +19,7 @@ _Line = Mapping[str, object]
 _PRICE = tuple(
     field.serialization_alias or name for name, field in PriceRow.model_fields.items()
 )
-_PROOF = ("variant", "proof", "outcome", "expected", "reasons")
+_PROOF = ("variant", "proof", "outcome", "expected", "reasons", "limit")
 _SELFTEST = ("pair", "what", "outliers")
 _TRIAL = ("variant", "clean", "wall_seconds", "wrong", "never_done")
 
@@ -60,6 +60,7 @@ def _proofs(report: ProofReport) -> Iterable[_Line]:
                 "outcome": found.outcome.value,
                 "expected": found.expected and found.expected.value,
                 "reasons": "; ".join(found.reasons),
+                "limit": proof in report.limits,
             }
 
 

@@ -1,6 +1,6 @@
 """What a run's attacks found, in sentences; of many attacks, only what matters."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from temper.analysis.models import ProofEvidence, ProofReport
@@ -20,6 +20,8 @@ class Surprise:
     by: str
     """The proofs as `` by a, b``; empty if the report has only one."""
     reasons: tuple[str, ...]
+    limit: bool
+    """Whether these proofs show known limits."""
 
     @property
     def state(self) -> str:
@@ -37,15 +39,18 @@ def surprises(report: ProofReport, *, by_reason: bool = False) -> list[Surprise]
 
     ``by_reason``: they share an entry only if their reasons are the same as well.
     """
-    alike: dict[tuple[str, Outcome, Outcome | None, tuple[str, ...]], list[str]] = {}
+    alike: dict[
+        tuple[str, Outcome, Outcome | None, tuple[str, ...], bool], list[str]
+    ] = {}
     for variant, proof, found in all_evidence(report):
         if found.surprising:
             why = tuple(found.reasons) if by_reason else ()
-            key = (variant, found.outcome, found.expected, why)
+            limit = proof in report.limits
+            key = (variant, found.outcome, found.expected, why, limit)
             alike.setdefault(key, []).append(proof)
     return [
-        Surprise(variant, outcome, expected, _by(report, proofs), why)
-        for (variant, outcome, expected, why), proofs in alike.items()
+        Surprise(variant, outcome, expected, _by(report, proofs), why, limit)
+        for (variant, outcome, expected, why, limit), proofs in alike.items()
     ]
 
 
@@ -66,8 +71,13 @@ def some(names: Collection[str]) -> str:
     return f"{first} and {len(names) - _FIRST_NAMES} more"
 
 
+def some_proofs(report: ProofReport, proofs: Iterable[str]) -> str:
+    """List proofs as ``some`` does, with limits called so."""
+    return some([report.label(proof) for proof in proofs])
+
+
 def _by(report: ProofReport, proofs: Sequence[str]) -> str:
-    return f" by {some(proofs)}" if len(report.proofs) > 1 else ""
+    return f" by {some_proofs(report, proofs)}" if len(report.proofs) > 1 else ""
 
 
 def unexpected_lines(report: ProofReport) -> list[str]:
@@ -101,14 +111,15 @@ def decisive_lines(report: ProofReport, proof: str) -> list[str]:
 
 def example_lines(report: ProofReport) -> list[str]:
     """Say of a run of many proofs how they ended on those variants, with an example."""
-    alike: dict[tuple[str, Outcome], list[tuple[str, ProofEvidence]]] = {}
+    alike: dict[tuple[str, Outcome, bool], list[tuple[str, ProofEvidence]]] = {}
     for variant, proof, found in all_evidence(report):
         if not found.surprising and _decides(report, variant):
-            alike.setdefault((variant, found.outcome), []).append((proof, found))
+            key = (variant, found.outcome, proof in report.limits)
+            alike.setdefault(key, []).append((proof, found))
     return [
-        f"{variant} is {outcome} by {some([proof for proof, _ in proofs])}; "
+        f"{variant} is {outcome} by {some_proofs(report, dict(proofs))}; "
         f"{proofs[0][0]}: {_first(proofs[0][1])}"
-        for (variant, outcome), proofs in alike.items()
+        for (variant, outcome, _), proofs in alike.items()
     ]
 
 

@@ -1,6 +1,6 @@
 """How a feature's prices or outcomes went from run to run, as a tree of blocks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from temper.analysis.history import (
     HistoryReport,
@@ -9,7 +9,7 @@ from temper.analysis.history import (
     PastRun,
 )
 from temper.invocation import as_typed
-from temper.record.outcome import Outcome, worst_outcome
+from temper.record.outcome import worst_outcome
 from temper.report.document import (
     Block,
     Bullets,
@@ -120,30 +120,38 @@ def _price(price: PastPrice | None, run: PastRun) -> Cell:
 
 def _outcome_table(report: HistoryReport, variant: str) -> Table:
     found = [outcome for outcome in report.outcomes if outcome.variant == variant]
+    deciding = {outcome.proof for outcome in found if not outcome.limit}
+    many = len(deciding) > _MOST_PROOFS
+    if many:
+        found = [outcome for outcome in found if not outcome.limit]
     proofs = tuple(dict.fromkeys(outcome.proof for outcome in found))
     rows = []
     for run in report.runs:
         own = {outcome.proof: outcome for outcome in found if outcome.run == run.run}
         if own:
-            cells = _outcome_cells(proofs, own)
+            cells = (_worst(own.values()),) if many else _outcome_cells(proofs, own)
             rows.append(Row(_label(next(iter(own.values()))), cells))
-    many = len(proofs) > _MOST_PROOFS
     columns = (f"worst of {len(proofs)} proofs",) if many else proofs
     return Table(columns, tuple(rows), "Outcomes from run to run")
 
 
+def _worst(found: Iterable[PastOutcome]) -> Cell:
+    worst = worst_outcome(each.outcome for each in found)
+    return Cell((worst.value,), OUTCOME_TONES[worst])
+
+
 def _outcome_cells(
-    proofs: Sequence[str], found: dict[str, PastOutcome]
+    proofs: Iterable[str], found: Mapping[str, PastOutcome]
 ) -> tuple[Cell, ...]:
-    if len(proofs) > _MOST_PROOFS:
-        return (_outcome(worst_outcome(each.outcome for each in found.values())),)
-    return tuple(
-        _outcome(found[name].outcome) if name in found else Cell(()) for name in proofs
-    )
+    return tuple(_outcome(found.get(name)) for name in proofs)
 
 
-def _outcome(outcome: Outcome) -> Cell:
-    return Cell((outcome.value,), OUTCOME_TONES[outcome])
+def _outcome(found: PastOutcome | None) -> Cell:
+    if found is None:
+        return Cell(())
+    if found.limit:
+        return Cell((f"{found.outcome} (limit)",))
+    return Cell((found.outcome.value,), OUTCOME_TONES[found.outcome])
 
 
 def _label(row: PastPrice | PastOutcome) -> str:

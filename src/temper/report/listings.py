@@ -44,11 +44,23 @@ def print_feature(console: Console, feature: Feature) -> None:
     if feature.proofs:
         proofs = _table("proof", "the attack", "samples")
         for name, proof in feature.proofs.items():
-            proofs.add_row(name, proof.title, f"{proof.samples:,}")
+            label = f"{name} (limit)" if proof.limit else name
+            proofs.add_row(label, proof.title, f"{proof.samples:,}")
         console.print(proofs)
+        _print_limits(console, feature)
     console.print(f"Priced by: {', '.join(feature.workloads)}", width=WIDTH)
     if feature.sabotages:
         console.print(_variants("sabotage", feature.sabotages))
+
+
+def _print_limits(console: Console, feature: Feature) -> None:
+    if len(feature.deciding) < len(feature.proofs):
+        console.print(
+            f"(limit): {feature.name} does not claim to stop this attack. It lands on "
+            "every variant, unless what is expected of that names it.\n",
+            width=WIDTH,
+            markup=False,
+        )
 
 
 def _roles(feature: Feature) -> str:

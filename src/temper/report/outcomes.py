@@ -61,12 +61,12 @@ def _by_variant(report: ProofReport) -> Table:
         Row(variant, tuple(_cell(report, variant, proof) for proof in report.proofs))
         for variant in report.evidence
     )
-    return Table(tuple(report.proofs), tuple(rows), _CAPTION)
+    return Table(tuple(map(report.label, report.proofs)), tuple(rows), _CAPTION)
 
 
 def _by_proof(report: ProofReport, variants: Sequence[str]) -> Table:
     rows = (
-        Row(proof, tuple(_cell(report, name, proof) for name in variants))
+        Row(report.label(proof), tuple(_cell(report, name, proof) for name in variants))
         for proof in report.proofs
         if any(_cell(report, name, proof).parts for name in variants)
     )
@@ -84,6 +84,8 @@ def outcome_notes(report: ProofReport) -> list[str]:
     notes = []
     if any(each.surprising for each in found):
         notes.append(SURPRISE_NOTE)
+    if report.limits:
+        notes.append(f"(limit): {report.feature} does not claim to stop this attack.")
     if len(found) < len(report.evidence) * len(report.proofs):
         notes.append(UNTRIED_NOTE)
     if not all(_told(report, each) for each in found):
@@ -100,4 +102,6 @@ def _cell(report: ProofReport, variant: str, proof: str) -> Cell:
     if found is None or not _told(report, found):
         return Cell(())
     mark = " !" if found.surprising else ""
-    return Cell((found.outcome + mark,), OUTCOME_TONES[found.outcome], see=proof)
+    # That a limit lands is no failure, and no success on the control.
+    tone = Tone.PLAIN if proof in report.limits else OUTCOME_TONES[found.outcome]
+    return Cell((found.outcome + mark,), tone, see=proof)

@@ -39,14 +39,13 @@ from temper.report.verdict import left_out, verdict
 
 def proof_document(report: ProofReport) -> Document:
     """Return a proof's report as blocks, in reading order."""
-    good = report.proven and report.as_expected
     return Document(
         heading=words.heading(report),
         feature=report.feature,
         title=report.title,
         conclusion=[
             *(Paragraph(line, Tone.DOUBT) for line in words.judges_lines(report)),
-            Paragraph(verdict(report), Tone.GOOD if good else Tone.BAD),
+            Paragraph(verdict(report), _tone(report)),
             *(Paragraph(line, Tone.NOTE) for line in [left_out(report)] if line),
         ],
         blocks=[
@@ -62,13 +61,19 @@ def proof_document(report: ProofReport) -> Document:
     )
 
 
+def _tone(report: ProofReport) -> Tone:
+    if not report.deciding:
+        return Tone.DOUBT
+    return Tone.GOOD if report.proven and report.as_expected else Tone.BAD
+
+
 def _few(report: ProofReport) -> Iterable[Block]:
     """Show how each proof ended, and one line of why for what the verdict needs."""
     yield from outcome_tables(report)
     yield from map(Paragraph, outcome_notes(report))
     for proof, title in report.proofs.items():
         yield Detail(
-            f"{proof}: {title}",
+            f"{report.label(proof)}: {title}",
             list(_attack(report, proof)),
             gist=[Bullets(decisive_lines(report, proof))],
             name=proof,
@@ -87,7 +92,7 @@ def _many(report: ProofReport) -> Iterable[Block]:
     yield Detail("The outcome of each proof", outcome_tables(report))
     attacks = [
         Detail(
-            f"{proof}: {title}",
+            f"{report.label(proof)}: {title}",
             list(_attack(report, proof)),
             name=proof,
             contents=_ALL_EVIDENCE,

@@ -1,11 +1,9 @@
 """Whether a feature holds: the sentence at the end of a proof's report."""
 
-from collections.abc import Mapping
-
 from temper.analysis.in_force import objection
 from temper.analysis.models import ProofEvidence, ProofReport
 from temper.record.outcome import Outcome
-from temper.report.attacks import Surprise, some, surprises
+from temper.report.attacks import Surprise, some, some_proofs, surprises
 
 
 def verdict(report: ProofReport) -> str:
@@ -18,10 +16,13 @@ def verdict(report: ProofReport) -> str:
 
 def _conclusion(report: ProofReport) -> list[str]:
     if report.proven:
-        return [_proven(report), *_beside(report)]
+        return [_proven(report), *_known_limits(report), *_beside(report)]
+    if not report.deciding:
+        only = f"This run shows only known limits of {report.feature}"
+        return [f"{only} and proves nothing", *_not_in_force(report), _shown(report)]
     line = f"{report.feature} is NOT PROVEN: {'; '.join(_doubts(report))}"
     if report.hardened:
-        return [line]
+        return [line, *_known_limits(report)]
     return [line, _shown(report)]
 
 
@@ -29,8 +30,8 @@ def _proven(report: ProofReport) -> str:
     held = ", ".join(f"{variant} is BLOCKED" for variant in report.hardened)
     line = f"{report.feature} is PROVEN{_scope(report)}: "
     line += f"{report.control} is VULNERABLE, {held}"
-    if len(report.proofs) > 1:
-        line += f", by each of {len(report.proofs)} proofs{_exempt(report)}"
+    if len(report.deciding) > 1:
+        line += f", by each of {len(report.deciding)} proofs{_exempt(report)}"
     return line
 
 
@@ -40,8 +41,28 @@ def _scope(report: ProofReport) -> str:
     if report.variants_left_out:
         scope += f" for {', '.join(report.hardened)}"
     if report.proofs_left_out:
-        scope += f" by {some(report.proofs)}"
+        scope += f" by {some(report.deciding)}"
     return scope
+
+
+def _known_limits(report: ProofReport) -> list[str]:
+    """Name the limits that land on hardened variants, as they are known to."""
+    lands: dict[str, list[str]] = {}
+    for proof in report.limits:
+        on = [
+            variant
+            for variant in report.hardened
+            if (found := report.evidence.get(variant, {}).get(proof))
+            and _is(found, Outcome.VULNERABLE)
+        ]
+        if on:
+            lands.setdefault(", ".join(on), []).append(proof)
+    return [
+        f"Known limits: {some(proofs)}, which land on {on}"
+        if len(proofs) > 1
+        else f"Known limit: {proofs[0]}, which lands on {on}"
+        for on, proofs in lands.items()
+    ]
 
 
 def left_out(report: ProofReport) -> str:
@@ -55,7 +76,7 @@ def _beside(report: ProofReport) -> list[str]:
     """Say how the variants came out that do not decide the verdict."""
     if unexpected := _unexpected(report):
         return [f"But some outcomes were not expected: {unexpected}"]
-    tried = [name for name in report.sabotages if _expected(report.evidence[name])]
+    tried = [name for name in report.sabotages if _expected(report, name)]
     if len(tried) < 2:
         return [f"The sabotage {name} came out as expected" for name in tried]
     which = "sabotages"
@@ -70,18 +91,23 @@ def _shown(report: ProofReport) -> str:
         return f"Some outcomes were not expected: {unexpected}"
     shown = [
         f"{variant} is {outcome}{f' by {proofs}' if len(report.proofs) > 1 else ''}"
-        for variant, found in report.evidence.items()
-        for outcome, proofs in _expected(found).items()
+        for variant in report.evidence
+        for outcome, proofs in _expected(report, variant).items()
     ]
     return f"As expected: {'; '.join(shown)}"
 
 
-def _expected(evidence: Mapping[str, ProofEvidence]) -> dict[Outcome, str]:
+def _expected(report: ProofReport, variant: str) -> dict[Outcome, str]:
     """Return outcome -> the proofs that were expected to find it and did."""
-    return {
-        outcome: some([p for p, found in evidence.items() if _is(found, outcome)])
+    evidence = report.evidence[variant]
+    found = {
+        outcome: [proof for proof, each in evidence.items() if _is(each, outcome)]
         for outcome in Outcome
-        if any(_is(found, outcome) for found in evidence.values())
+    }
+    return {
+        outcome: some_proofs(report, proofs)
+        for outcome, proofs in found.items()
+        if proofs
     }
 
 
@@ -98,7 +124,7 @@ def _exempt(report: ProofReport) -> str:
     without = [
         proof
         for proof, found in report.evidence[report.control].items()
-        if found.expected is Outcome.UNSUPPORTED
+        if found.expected is Outcome.UNSUPPORTED and proof in report.deciding
     ]
     return f" ({some(without)} cannot apply to {report.control})" if without else ""
 
@@ -114,12 +140,17 @@ def _doubts(report: ProofReport) -> list[str]:
     doubts += [
         _doubt(report, found)
         for found in surprises(report)
-        if found.variant in decisive
+        if found.variant in decisive and not found.limit
     ]
-    for variant, checks in report.in_force.items():
-        if variant not in report.sabotages and objection(checks):
-            doubts.append(f"{variant}: {objection(checks)}")
-    return doubts or ["see the evidence"]
+    return [*doubts, *_not_in_force(report)] or ["see the evidence"]
+
+
+def _not_in_force(report: ProofReport) -> list[str]:
+    return [
+        f"{variant}: {objection(checks)}"
+        for variant, checks in report.in_force.items()
+        if variant not in report.sabotages and objection(checks)
+    ]
 
 
 def _doubt(report: ProofReport, found: Surprise) -> str:

@@ -174,7 +174,11 @@ class Planner:
         check_known("variant", variants, feature.all_variants)
         self._check_proofs(feature, proofs)
         wanted = {feature.control, *(variants or feature.variants)}
-        aimed_at = _expecting(feature.sabotages, proofs or here) if sabotage else set()
+        aimed_at = (
+            _expecting(feature, feature.sabotages, proofs or here)
+            if sabotage
+            else set()
+        )
         added = aimed_at - wanted
         part = feature.only(wanted | added, proofs or here)
         needed = _joined(proof.cmdline for proof in part.proofs.values())
@@ -299,10 +303,10 @@ class Planner:
                 cmdline=self._cmdline(variant.cmdline, cmdline),
                 cpu=variant.cpu or self.arch.cpu_model(self.cpu),
                 in_force=variant.in_force,
-                expect=_expectations(part, variant),
+                expect=_expectations(part, name),
                 sabotage=name in part.sabotages,
                 expected_complaints=variant.expected_complaints,
-                job=_aimed_job(part, variant) if name in added else (),
+                job=_aimed_job(part, name) if name in added else (),
             )
             for name, variant in part.all_variants.items()
         }
@@ -385,11 +389,12 @@ def _proof_plan(proof: Proof) -> ProofPlan:
         judge=proof.judge,
         params=proof.params,
         twins=proof.twins,
+        limit=proof.limit,
     )
 
 
-def _expectations(part: Feature, variant: Variant) -> dict[str, Outcome]:
-    found = {name: variant.expected(name) for name in part.proofs}
+def _expectations(part: Feature, variant: str) -> dict[str, Outcome]:
+    found = {name: part.expected(variant, name) for name in part.proofs}
     return {name: outcome for name, outcome in found.items() if outcome is not None}
 
 
@@ -459,7 +464,7 @@ def _booted(part: Feature, added: Collection[str], *, twins: bool) -> list[str]:
     ``added``: sabotages, booted only for proofs of which an outcome is expected.
     """
     proofs = [name for name, proof in part.proofs.items() if proof.twins is twins]
-    expecting = _expecting(part.all_variants, proofs)
+    expecting = _expecting(part, part.all_variants, proofs)
     return [
         name
         for name in part.all_variants
@@ -467,14 +472,18 @@ def _booted(part: Feature, added: Collection[str], *, twins: bool) -> list[str]:
     ]
 
 
-def _expecting(variants: Mapping[str, Variant], proofs: Collection[str]) -> set[str]:
+def _expecting(
+    feature: Feature, variants: Iterable[str], proofs: Collection[str]
+) -> set[str]:
     """Return the variants that expect an outcome of at least one of ``proofs``."""
     return {
-        name for name, variant in variants.items() if any(map(variant.expected, proofs))
+        name
+        for name in variants
+        if any(feature.expected(name, proof) for proof in proofs)
     }
 
 
-def _aimed_job(part: Feature, variant: Variant) -> tuple[str, ...]:
+def _aimed_job(part: Feature, variant: str) -> tuple[str, ...]:
     """Return the job with those attacks alone of which an outcome is expected."""
     aimed = part.only(part.variants, _expectations(part, variant))
     return _prove_job(aimed, twins=False)
