@@ -15,7 +15,7 @@ from temper.run.prepare import Prepared
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 KPKEYS = feature_named("kpkeys")
-NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_lazy_mmu"}
+NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_lazy_mmu", "test_pause"}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,12 @@ def test_all_skip_without_keys(whole: Prepared, cpu: str, cmdline: str) -> None:
 
 @pytest.mark.parametrize(
     ("sabotage", "test"),
-    [("switch-open", "test_sleep"), ("entry-open", "test_interrupt")],
+    [
+        ("switch-open", "test_sleep"),
+        ("entry-open", "test_interrupt"),
+        ("nested-open", "test_nested"),
+        ("pause-open", "test_pause"),
+    ],
 )
 def test_they_notice_a_sabotage(whole: Prepared, sabotage: str, test: str) -> None:
     assert results(whole, f"kpkeys_sabotage={sabotage}")[test] == "not ok"

@@ -15,7 +15,7 @@ KPKEYS = feature_named("kpkeys")
 KINDS = {
     name: int(proof.params["kind"])
     for name, proof in KPKEYS.proofs.items()
-    if proof.program in ("writes", "reuse")
+    if proof.program in ("writes", "reuse", "records")
 }
 # In proof/kinds.h, but no proof: pages that were tables have to be writable everywhere.
 UNPROVED = {"freed"}

@@ -23,19 +23,29 @@ CAUGHT_BY = {
         *("fixmap", "early", "image-alias", "boot"),
     },
     "unkeyed-alias": {"image-alias"},
-    "entry-open": {"interrupt", "exception", "warning", "open-register"},
-    "nmi-open": {"breakpoint", "nmi"},
+    "entry-open": {"interrupt", "exception", "warning"},
+    "nmi-open": {"breakpoint", "nmi", "debug"},
+    "debug-open": {"debug"},
     "switch-open": {"preempt", "sleep"},
     "guard-open": {"after", "after-others"},
-    "no-notes": {"forged"},
+    "nested-open": {"nested"},
+    "pause-open": {"called"},
+    "replug-open": {"replugged"},
+    "unkeyed-records": {"records", "held-open"},
+    "open-pool": {"records", "forged-pool"},
+    "unkeyed-loose": {
+        *("user-pte", "user-pmd", "user-pud", "user-p4d", "vmalloc-pte"),
+        *("split", "kernel-split", "fork", "kthread", "other-cpu"),
+    },
 }
+NOT_SABOTAGED = ("none", "no-blocks")
 
 
 # Those that sabotages are for; test_kpkeys_proof and test_kpkeys_attacks have all.
 PROOFS = [
     name
     for name, proof in KPKEYS.proofs.items()
-    if proof.program in ("writes", "level")
+    if proof.program in ("writes", "level", "records")
 ]
 
 
@@ -52,7 +62,8 @@ def outcomes(proved: Answer, variant: str) -> dict[str, str]:
 
 def test_all_ends_as_expected(proved: Answer) -> None:
     assert proved.report["as_expected"] is True, proved.output
-    assert outcomes(proved, "none") == dict.fromkeys(PROOFS, "BLOCKED")
+    for variant in NOT_SABOTAGED:
+        assert outcomes(proved, variant) == dict.fromkeys(PROOFS, "BLOCKED"), variant
 
 
 @pytest.mark.parametrize("variant", CAUGHT_BY)
@@ -63,4 +74,4 @@ def test_a_sabotage_is_caught_by_the_proof_for_it(proved: Answer, variant: str) 
 
 
 def test_all_sabotages_are_tried() -> None:
-    assert set(KPKEYS.sabotages) == {*CAUGHT_BY, "none"}
+    assert set(KPKEYS.sabotages) == {*CAUGHT_BY, *NOT_SABOTAGED}

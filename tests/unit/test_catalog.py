@@ -449,7 +449,12 @@ SABOTAGES = {
     ),
     "sabotage that no proof notices": (
         'in_force = true\nexpect = "VULNERABLE"',
-        'in_force = true\nexpect = { overwrite = "BLOCKED", replay = "UNSUPPORTED" }',
+        'in_force = true\nexpect = { overwrite = "BLOCKED" }',
+        "sabotage 'hollow' expects no proof to notice it",
+    ),
+    "sabotage that no proof applies to": (
+        'in_force = true\nexpect = "VULNERABLE"',
+        'in_force = true\nexpect = "UNSUPPORTED"',
         "sabotage 'hollow' expects no proof to notice it",
     ),
     "proof of another architecture": (
@@ -793,6 +798,15 @@ def test_nothing_is_expected_of_a_limit_on_a_sabotage_that_does_not_name_it(
     assert feature.expected("none", "replay") is wanted
     assert feature.expected("hollow", "replay") is None
     assert feature.expected("hollow", "overwrite") is Outcome.VULNERABLE
+
+
+def test_an_attack_need_not_apply_to_a_sabotage_that_breaks_nothing(
+    folder: Path,
+) -> None:
+    path = folder / "feature.toml"
+    whole = '{ overwrite = "BLOCKED", replay = "UNSUPPORTED" }'
+    path.write_text(f"{path.read_text()}{SOUND}expect = {whole}\n")
+    assert load_feature(folder).expected("none", "replay") is Outcome.UNSUPPORTED
 
 
 def test_a_limit_notices_no_sabotage(folder: Path) -> None:

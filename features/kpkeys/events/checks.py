@@ -8,9 +8,8 @@ from temper.machine import Guest
 PROC = "/proc/kpkeys_events"
 _KUNIT = "/sys/kernel/debug/kunit/kpkeys"
 _FOUND = re.compile(
-    r"cpus (\d+) closed (\d+) tables (\d+) writable (\d+) threads \d+ raised (\d+)"
+    r"cpus (\d+) closed (\d+) tables (\d+) writable (\d+) records (\d+) open (\d+)"
 )
-_LOOKS = 3
 _FEWEST_TABLES = 50
 
 
@@ -23,19 +22,13 @@ def check(guest: Guest, cpus: int) -> dict[str, int]:
 
 
 def _tables(guest: Guest, cpus: int) -> int:
-    for _ in range(_LOOKS):
-        told = guest.do(f"read {PROC}")
-        if not (found := _FOUND.match(told)):
-            raise BootError(f"no check: {told}")
-        online, closed, tables, writable, raised = map(int, found.groups())
-        if online != cpus or closed != cpus or writable:
-            break
-        # A thread on the other CPU may be in a section right now, but not every time.
-        if not raised:
-            break
-    if online != cpus or closed != cpus or writable or raised:
+    told = guest.do(f"read {PROC}")
+    if not (found := _FOUND.match(told)):
+        raise BootError(f"no check: {told}")
+    online, closed, tables, writable, records, unprotected = map(int, found.groups())
+    if online != cpus or closed != cpus or writable or unprotected:
         raise BootError(f"not protected: {told}")
-    if tables < _FEWEST_TABLES:
+    if tables < _FEWEST_TABLES or not records:
         raise BootError(f"no check: only few tables were found: {told}")
     return tables
 

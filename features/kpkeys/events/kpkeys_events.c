@@ -2,17 +2,17 @@
 /*
  * Description: /proc/kpkeys_events shows whether the protection is in force: on how
  * many CPUs the register is closed and enforced, how many page tables can be written,
- * and how many threads are at a level. Writing a number of milliseconds there spends
- * that time in a section that may write.
+ * and how many of the records of who may write to them. Writing a number of milliseconds
+ * there spends that time in a section that may write.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/panic_notifier.h>
+#include <linux/percpu.h>
 #include <linux/pgtable.h>
 #include <linux/proc_fs.h>
-#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
@@ -21,7 +21,7 @@
 
 struct found {
 	atomic_t cpus, closed;
-	unsigned int tables, writable, threads, raised;
+	unsigned int tables, writable, records, open;
 };
 
 /* The entry of the section that a thread is in; NULL if there is none. */
@@ -66,19 +66,15 @@ static void look_at_table(struct found *found, u64 *table, int level)
 	}
 }
 
-static void look_at_thread(struct found *found, struct task_struct *thread)
+static void look_at_records(struct found *found)
 {
-	found->threads++;
-	found->raised += !!READ_ONCE(*kpkeys_level(task_thread_info(thread)));
-}
+	int cpu;
 
-static void look_at_threads(struct found *found)
-{
-	struct task_struct *process, *thread;
-
-	rcu_read_lock();
-	for_each_process_thread(process, thread) look_at_thread(found, thread);
-	rcu_read_unlock();
+	for_each_possible_cpu(cpu)
+	{
+		found->records++;
+		found->open += lands(per_cpu_ptr(&kpkeys_cpu, cpu));
+	}
 }
 
 /* Look at the tables of the kernel and of the calling process, under isolation at both. */
@@ -92,10 +88,10 @@ static int show(struct seq_file *to, void *unused)
 	look_at_table(&found, top, levels);
 	if (cpu_feature_enabled(X86_FEATURE_PTI))
 		look_at_table(&found, top + PTRS_PER_PGD, levels);
-	look_at_threads(&found);
-	seq_printf(to, "cpus %d closed %d tables %u writable %u threads %u raised %u section %s\n",
+	look_at_records(&found);
+	seq_printf(to, "cpus %d closed %d tables %u writable %u records %u open %u section %s\n",
 		   atomic_read(&found.cpus), atomic_read(&found.closed), found.tables,
-		   found.writable, found.threads, found.raised, last);
+		   found.writable, found.records, found.open, last);
 	return 0;
 }
 
@@ -107,14 +103,17 @@ static int open_show(struct inode *inode, struct file *file)
 static int in_section(pte_t *pte, unsigned long address, void *data)
 {
 	unsigned long end = *(unsigned long *)data;
-	bool could = lands(pte);
+	bool could;
 
+	arch_enter_lazy_mmu_mode();
+	could = lands(pte);
 	WRITE_ONCE(section, pte);
 	pr_info("in a section\n");
 	while (time_before(jiffies, end))
 		cpu_relax();
 	WRITE_ONCE(section, NULL);
 	last = could && lands(pte) ? "kept" : "lost";
+	arch_leave_lazy_mmu_mode();
 	return 0;
 }
 

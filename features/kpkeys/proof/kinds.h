@@ -32,6 +32,11 @@ enum kind {
 	KIND_BECOMES_TABLE,
 	/* No longer a table: must be writable, so there is no proof of that name */
 	KIND_FREED,
+	/* What decides where tables go and who may write to them */
+	KIND_RECORDS,
+	/* Tables made while the attacker forges those records, or on a CPU that came back */
+	KIND_FORGED_POOL,
+	KIND_REPLUGGED,
 };
 
 #endif

@@ -4,10 +4,12 @@
  * a lazy MMU section of the kernel.
  *
  * It works on any kernel, and also checks that the thread itself can write, before and
- * after. Only the code that forges a level knows how the kernel lets sections write.
+ * after, unless it slept. Only the code that forges records knows how the kernel lets
+ * sections write.
  */
 #include <asm/apic.h>
 #include <asm/msr.h>
+#include <asm/processor-flags.h>
 #include <asm/trapnr.h>
 #include <linux/completion.h>
 #include <linux/console.h>
@@ -49,7 +51,6 @@ static struct {
 	struct task_struct *writer;
 	struct task_struct *other;
 	struct completion done;
-	struct completion forged;
 	int landed;
 	/* Could the writer still write after the other had tried? */
 	bool kept;
@@ -59,6 +60,7 @@ static struct {
 	bool warns;
 	/* The address at which on_die() continues. */
 	unsigned long resume;
+	struct mm_struct *init_mm;
 	user_mode_thread_t user_mode_thread;
 } attack;
 
@@ -120,13 +122,12 @@ static void on_irq_work(struct irq_work *work)
 		try_to_write();
 }
 
-/* The CPU interrupts itself. */
+/* The CPU interrupts itself. Not irq_work_sync(), which may give way and so end a section. */
 static int by_interrupt(void)
 {
-	struct irq_work work = IRQ_WORK_INIT_HARD(on_irq_work);
+	static struct irq_work work = IRQ_WORK_INIT_HARD(on_irq_work);
 
 	irq_work_queue(&work);
-	irq_work_sync(&work);
 	return spin_until_tried();
 }
 
@@ -138,6 +139,8 @@ static int on_die(struct notifier_block *block, unsigned long event, void *data)
 		return NOTIFY_DONE;
 	if (event == DIE_TRAP && args->trapnr == X86_TRAP_DE)
 		args->regs->ip = attack.resume;
+	else if (event == DIE_DEBUG)
+		args->regs->flags &= ~X86_EFLAGS_TF;
 	else if (event != DIE_INT3)
 		return NOTIFY_DONE;
 	try_to_write();
@@ -164,6 +167,18 @@ static int by_exception(void)
 static int by_breakpoint(void)
 {
 	asm volatile("int3" : : : "memory");
+	return spin_until_tried();
+}
+
+static int by_single_step(void)
+{
+	asm volatile("pushfq\n\t"
+		     "orq %0, (%%rsp)\n\t"
+		     "popfq\n\t"
+		     "nop"
+		     :
+		     : "i"(X86_EFLAGS_TF)
+		     : "cc", "memory");
 	return spin_until_tried();
 }
 
@@ -204,8 +219,12 @@ static int by_warning(void)
 	unsigned long end = jiffies + PATIENCE;
 
 	while (nobody_tried() && time_before(jiffies, end)) {
-		/* If the console is busy on another CPU, that CPU prints the text. */
-		console_lock();
+		/*
+		 * If the console is busy on another CPU, that CPU prints the text. Not
+		 * console_lock(), which may give way and so end the section.
+		 */
+		if (!console_trylock())
+			continue;
 		console_unlock();
 		WRITE_ONCE(attack.warns, true);
 		WARN_ON(1);
@@ -252,7 +271,6 @@ static int move_to(int cpu)
 /* The other runs here next without being woken by an interrupt, which might clean up. */
 static int by_migration(void)
 {
-	bool kept;
 	int moved;
 
 	WRITE_ONCE(attack.moves, true);
@@ -261,10 +279,7 @@ static int by_migration(void)
 	WRITE_ONCE(attack.moves, false);
 	/* Wait, because both write the same entry. */
 	spin_until_tried();
-	kept = write_lands();
-	if (moved)
-		return moved;
-	return attack.landed || kept ? move_to(CPU_HERE) : -EIO;
+	return moved ?: move_to(CPU_HERE);
 }
 
 static int child_thread(void *unused)
@@ -276,7 +291,7 @@ static int child_thread(void *unused)
 	return 0;
 }
 
-/* A copy of the writer, which has been switched out at its level before. */
+/* A copy of the writer, which has been switched out in its section before. */
 static int by_new_thread(void)
 {
 	int error = by_sleep();
@@ -296,7 +311,14 @@ static int by_other_cpu(void)
 	return spin_until_tried();
 }
 
-/* Write after kernel functions that raise the level without a section. */
+static int by_nesting(void)
+{
+	arch_enter_lazy_mmu_mode();
+	arch_leave_lazy_mmu_mode();
+	return 0;
+}
+
+/* Write after kernel functions that have sections of their own. */
 static void try_after_others(void)
 {
 	struct page *pages[] = { vmalloc_to_page(page) };
@@ -325,104 +347,160 @@ static void try_at_open_register(void)
 	try_to_write();
 }
 
-/* The level is in ordinary memory: whoever can write anywhere can forge it. */
-static void forge_level(struct task_struct *task)
+static int try_when_called(pte_t *pte, unsigned long address, void *unused)
 {
-#ifdef CONFIG_X86_SUPERVISOR_PKEYS
-	/* The first existing note. */
-	task->thread.kpkeys_note = 2;
-	*kpkeys_level(task_thread_info(task)) = KPKEYS_LVL_PGTABLES;
-#endif
-}
-
-static void lower_level(void)
-{
-#ifdef CONFIG_X86_SUPERVISOR_PKEYS
-	*kpkeys_level(current_thread_info()) = KPKEYS_LVL_DEFAULT;
-#endif
-}
-
-static int sleeping_thread(void *unused)
-{
-	wait_for_completion(&attack.forged);
 	try_to_write();
-	lower_level();
+	return 0;
+}
+
+static void try_called(void)
+{
+	apply_to_page_range(attack.init_mm, (unsigned long)page, PAGE_SIZE, try_when_called, NULL);
+}
+
+#ifdef CONFIG_X86_SUPERVISOR_PKEYS
+static struct kpkeys_cpu *records_here(void)
+{
+	return per_cpu_ptr(&kpkeys_cpu, CPU_HERE);
+}
+
+/* One section more for the thread on the other CPU, by a store like any attacker's. */
+static void add_section(void)
+{
+	unsigned long sections = READ_ONCE(records_here()->sections) + 1;
+
+	__put_kernel_nofault(&records_here()->sections, &sections, unsigned long, fault);
+fault:;
+}
+
+/* Make them what they were, and what points at them. */
+static void put_back_records(const struct kpkeys_cpu *records)
+{
+	const u64 *from = (const u64 *)records;
+	u64 *to = (u64 *)records_here();
+	size_t i;
+
+	for (i = 0; i < sizeof(*records) / sizeof(*to); i++)
+		__put_kernel_nofault(&to[i], &from[i], u64, fault);
+fault:
+	WRITE_ONCE(*kpkeys_hint(task_thread_info(attack.writer)), 1);
+}
+
+static void save_records(struct kpkeys_cpu *records)
+{
+	memcpy(records, records_here(), sizeof(*records));
+}
+#else
+struct kpkeys_cpu {
+	u64 none;
+};
+
+static void add_section(void)
+{
+}
+static void put_back_records(const struct kpkeys_cpu *records)
+{
+}
+static void save_records(struct kpkeys_cpu *records)
+{
+}
+#endif
+
+static struct kpkeys_cpu saved_records;
+
+static int adding_thread(void *unused)
+{
+	add_section();
 	complete(&attack.done);
 	return 0;
 }
 
-static bool sleeps(const struct task_struct *task)
-{
-	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE && !READ_ONCE(task->on_cpu);
-}
-
-/* Make a thread that was never at a level come back at one. */
-static void try_at_forged_level(void)
+static int by_holding_open(void)
 {
 	unsigned long end = jiffies + PATIENCE;
-	struct task_struct *thread;
 
-	thread = kthread_create_on_cpu(sleeping_thread, NULL, CPU_HERE, "kpkeys_level/%u");
-	if (IS_ERR(thread))
-		return;
-	reinit_completion(&attack.forged);
-	wake_up_process(thread);
-	while (!sleeps(thread) && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	forge_level(thread);
-	complete(&attack.forged);
-	sleep_until_tried();
+	wake_up_process(attack.other);
+	while (!completion_done(&attack.done) && time_before(jiffies, end))
+		cpu_relax();
+	return completion_done(&attack.done) ? 0 : -ETIMEDOUT;
+}
+
+static int replaying_thread(void *unused)
+{
+	put_back_records(&saved_records);
+	complete(&attack.done);
+	return 0;
+}
+
+static int by_replay(void)
+{
+	save_records(&saved_records);
+	wake_up_process(attack.other);
+	if (!wait_for_completion_timeout(&attack.done, PATIENCE))
+		return -ETIMEDOUT;
+	try_to_write();
+	return 0;
 }
 
 enum { NO_THREAD = -1 };
 
 /*
  * What to do in the section, the CPU of the thread that helps, what to do afterwards, and
- * whether that needs no section.
+ * whether that needs no section; what the helping thread does, if it does not try to
+ * write; and whether the writer gives way in its section, which may end it.
  */
 static const struct {
 	int (*within)(void);
 	int thread_cpu;
 	void (*after)(void);
 	bool no_section;
+	int (*thread)(void *unused);
+	bool gives_way;
 } contexts[] = {
 	[KPKEYS_LEVEL_INTERRUPT] = { by_interrupt, NO_THREAD },
 	[KPKEYS_LEVEL_EXCEPTION] = { by_exception, NO_THREAD },
 	[KPKEYS_LEVEL_BREAKPOINT] = { by_breakpoint, NO_THREAD },
 	[KPKEYS_LEVEL_NMI] = { by_nmi, NO_THREAD },
 	[KPKEYS_LEVEL_WARNING] = { by_warning, NO_THREAD },
-	[KPKEYS_LEVEL_PREEMPT] = { by_preemption, CPU_HERE },
-	[KPKEYS_LEVEL_SLEEP] = { by_sleep, CPU_HERE },
-	[KPKEYS_LEVEL_MIGRATE] = { by_migration, CPU_HERE },
-	[KPKEYS_LEVEL_NEW_THREAD] = { by_new_thread, CPU_HERE },
+	[KPKEYS_LEVEL_PREEMPT] = { by_preemption, CPU_HERE, .gives_way = true },
+	[KPKEYS_LEVEL_SLEEP] = { by_sleep, CPU_HERE, .gives_way = true },
+	[KPKEYS_LEVEL_MIGRATE] = { by_migration, CPU_HERE, .gives_way = true },
+	[KPKEYS_LEVEL_NEW_THREAD] = { by_new_thread, CPU_HERE, .gives_way = true },
 	[KPKEYS_LEVEL_OTHER_CPU] = { by_other_cpu, CPU_ELSEWHERE },
 	[KPKEYS_LEVEL_AFTER] = { NULL, NO_THREAD, try_to_write },
 	[KPKEYS_LEVEL_AFTER_OTHERS] = { NULL, NO_THREAD, try_after_others, true },
 	[KPKEYS_LEVEL_OPEN_REGISTER] = { NULL, NO_THREAD, try_at_open_register, true },
-	[KPKEYS_LEVEL_FORGED] = { NULL, NO_THREAD, try_at_forged_level, true },
+	[KPKEYS_LEVEL_REPLAY] = { by_replay, CPU_HERE, .thread = replaying_thread,
+				  .gives_way = true },
+	[KPKEYS_LEVEL_DEBUG] = { by_single_step, NO_THREAD },
+	[KPKEYS_LEVEL_NESTED] = { by_nesting, NO_THREAD, try_to_write },
+	[KPKEYS_LEVEL_CALLED] = { NULL, NO_THREAD, try_called, true },
+	[KPKEYS_LEVEL_HELD_OPEN] = { by_holding_open, CPU_ELSEWHERE, try_to_write,
+				     .thread = adding_thread },
 };
 
-/* Runs in the middle of a lazy MMU section, without a lock, so it may sleep. */
-static int in_section(pte_t *pte, unsigned long address, void *data)
+static int in_section(u32 context)
 {
-	int (*within)(void) = contexts[*(u32 *)data].within;
 	int error = 0;
 
 	if (!write_lands())
 		return -ENXIO;
-	if (within)
-		error = within();
-	attack.kept = write_lands();
+	if (contexts[context].within)
+		error = contexts[context].within();
+	if (!contexts[context].gives_way)
+		attack.kept = write_lands();
 	return error;
 }
 
-static int make_thread(int cpu)
+static int make_thread(u32 context)
 {
+	int (*run)(void *unused) = contexts[context].thread ?: other_thread;
+	int cpu = contexts[context].thread_cpu;
 	struct task_struct *thread;
 
 	if (cpu == NO_THREAD)
 		return 0;
-	thread = kthread_create_on_cpu(other_thread, NULL, cpu, "kpkeys_level/%u");
+	thread = kthread_create_on_cpu(run, NULL, cpu, "kpkeys_level/%u");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	attack.other = get_task_struct(thread);
@@ -436,19 +514,18 @@ static void stop_thread(void)
 	attack.other = NULL;
 }
 
-static int try_in_section(const struct kpkeys_level_attack *asked)
+/* No lock is held, so it may sleep in the section. */
+static int try_in_section(u32 context)
 {
-	struct mm_struct *mm = (struct mm_struct *)(unsigned long)asked->init_mm;
-	u32 context = asked->context;
-	int error;
+	int error = make_thread(context);
 
-	error = make_thread(contexts[context].thread_cpu);
 	if (error)
 		return error;
 	WRITE_ONCE(attack.writer, current);
-	error = apply_to_page_range(mm, (unsigned long)page, PAGE_SIZE, in_section, &context);
+	arch_enter_lazy_mmu_mode();
+	error = in_section(context);
+	arch_leave_lazy_mmu_mode();
 	WRITE_ONCE(attack.writer, NULL);
-	stop_thread();
 	return error;
 }
 
@@ -459,15 +536,17 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 
 	attack.landed = NOBODY_TRIED;
 	attack.kept = true;
+	attack.init_mm = (struct mm_struct *)(unsigned long)asked->init_mm;
 	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
 	reinit_completion(&attack.done);
 	if (!contexts[context].no_section)
-		error = try_in_section(asked);
+		error = try_in_section(context);
+	/* At once: what stops the thread that helped might close the register. */
+	if (!error && contexts[context].after)
+		contexts[context].after();
+	stop_thread();
 	if (error)
 		return error;
-
-	if (contexts[context].after)
-		contexts[context].after();
 	error = tried();
 	if (error)
 		return error;
@@ -530,7 +609,6 @@ static int __init kpkeys_level_init(void)
 	int error;
 
 	init_completion(&attack.done);
-	init_completion(&attack.forged);
 	page = vmalloc(PAGE_SIZE);
 	if (!page)
 		return -ENOMEM;

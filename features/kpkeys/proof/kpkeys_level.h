@@ -31,8 +31,17 @@ enum kpkeys_level_context {
 	KPKEYS_LEVEL_OPEN_REGISTER,
 	/* The thread itself, after a return to user mode without leaving the section */
 	KPKEYS_LEVEL_OPEN_SECTION,
-	/* A thread that slept while its saved level was forged */
-	KPKEYS_LEVEL_FORGED,
+	/* The thread itself, after it slept in the section and its records were put back */
+	KPKEYS_LEVEL_REPLAY,
+	/* A debugger's single step on its CPU */
+	KPKEYS_LEVEL_DEBUG,
+	/* The thread itself, after it has left a section with another one inside */
+	KPKEYS_LEVEL_NESTED,
+	/* A function that a section calls for somebody else */
+	KPKEYS_LEVEL_CALLED,
+	/* The thread itself, after another CPU has added to the sections it is in */
+	KPKEYS_LEVEL_HELD_OPEN,
+	KPKEYS_LEVEL_CONTEXTS,
 };
 
 /*

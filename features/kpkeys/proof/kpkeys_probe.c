@@ -107,6 +107,34 @@ static long try_write(__u64 __user *user)
 	return error ?: !!((before ^ after) & HARMLESS);
 }
 
+static long store_word(const struct kpkeys_probe_store __user *user)
+{
+	struct kpkeys_probe_store wanted;
+	u64 after;
+
+	if (copy_from_user(&wanted, user, sizeof(wanted)))
+		return -EFAULT;
+	if (!IS_ALIGNED(wanted.address, sizeof(u64)))
+		return -EINVAL;
+	store((u64 *)wanted.address, wanted.value);
+	return get_kernel_nofault(after, (u64 *)wanted.address) ?: after == wanted.value;
+}
+
+static long find_vma_flags(__u64 __user *user)
+{
+	struct vm_area_struct *vma;
+	u64 address, flags = 0;
+
+	if (get_user(address, user))
+		return -EFAULT;
+	mmap_read_lock(current->mm);
+	vma = vma_lookup(current->mm, address);
+	if (vma)
+		flags = (unsigned long)&vma->vm_flags;
+	mmap_read_unlock(current->mm);
+	return flags ? put_user(flags, user) : -ENOENT;
+}
+
 /* One page maps all of it, because only the tables matter. */
 static void make_area(struct probe *probe)
 {
@@ -207,6 +235,10 @@ static long kpkeys_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return read_memory(user);
 	case KPKEYS_PROBE_WRITE:
 		return try_write(user);
+	case KPKEYS_PROBE_STORE:
+		return store_word(user);
+	case KPKEYS_PROBE_VMA_FLAGS:
+		return find_vma_flags(user);
 	case KPKEYS_PROBE_AREA:
 		return new_area(probe, make_area, user);
 	case KPKEYS_PROBE_AREA_BY_THREAD:

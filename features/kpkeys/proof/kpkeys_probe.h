@@ -41,6 +41,17 @@ struct kpkeys_probe_read {
 	__u64 size;
 };
 
+/*
+ * A word of kernel memory to change for good.
+ *
+ * @address: aligned
+ * @value: what it is to be
+ */
+struct kpkeys_probe_store {
+	__u64 address;
+	__u64 value;
+};
+
 /* Sizes of the areas and blocks below. */
 #define KPKEYS_PROBE_AREA_SIZE  (64UL << 20)
 #define KPKEYS_PROBE_BLOCK_SIZE (2UL << 20)
@@ -59,5 +70,9 @@ struct kpkeys_probe_read {
 #define KPKEYS_PROBE_BLOCK          _IOR('P', 5, __u64)
 /* Make the kernel map the first page of the block differently from the rest. */
 #define KPKEYS_PROBE_SPLIT _IO('P', 6)
+/* Write to kernel memory: 1 if it landed, 0 if it faulted. */
+#define KPKEYS_PROBE_STORE _IOW('P', 7, struct kpkeys_probe_store)
+/* In: an address of the caller's. Out: that of the flags of its mapping, in the kernel. */
+#define KPKEYS_PROBE_VMA_FLAGS _IOWR('P', 8, __u64)
 
 #endif

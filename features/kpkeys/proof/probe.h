@@ -59,6 +59,20 @@ static inline bool probe_write(int probe, uint64_t address)
 	return landed;
 }
 
+/* Return whether the word is @value now. */
+static inline bool probe_store(int probe, uint64_t address, uint64_t value)
+{
+	struct kpkeys_probe_store wanted = { .address = address, .value = value };
+	int landed = ioctl(probe, KPKEYS_PROBE_STORE, &wanted);
+
+	if (landed < 0) {
+		fprintf(stderr, "0x%llx: ", (unsigned long long)address);
+		perror("store");
+		exit(1);
+	}
+	return landed;
+}
+
 /* Return the address of what the request made, or 0. */
 static inline uint64_t probe_make(int probe, unsigned long request)
 {

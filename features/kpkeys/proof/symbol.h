@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Needs root: other users see zeros. */
-static inline uint64_t symbol(const char *wanted)
+/* 0 if there is none. Needs root: other users see zeros. */
+static inline uint64_t find_symbol(const char *wanted)
 {
 	FILE *symbols = fopen("/proc/kallsyms", "r");
 	uint64_t address, found = 0;
@@ -22,6 +22,13 @@ static inline uint64_t symbol(const char *wanted)
 			found = address;
 	if (symbols)
 		fclose(symbols);
+	return found;
+}
+
+static inline uint64_t symbol(const char *wanted)
+{
+	uint64_t found = find_symbol(wanted);
+
 	if (!found) {
 		fprintf(stderr, "/proc/kallsyms does not tell of %s\n", wanted);
 		exit(77);

@@ -10,40 +10,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "attack.h"
 #include "kinds.h"
 #include "memory.h"
 #include "record.h"
-#include "tables.h"
-#include "write_record.h"
-
-/* Separate tables map each of these spaces, apart from the top ones. */
-#define FIRST_SPACE (1UL << 40)
-#define SPACE_SIZE  (1UL << 39)
-
-static void attack(const struct tables *t, struct table_entry entry, enum kind kind)
-{
-	if (entry.address)
-		print_write(kind, probe_write(t->probe, entry.address));
-}
 
 static void attack_all(const struct tables *t, const struct pages *found, enum kind kind)
 {
 	for (size_t i = 0; i < found->count; i++)
 		print_write(kind, probe_write(t->probe, direct(t, found->addresses[i])));
-}
-
-/* Memory in an unused part of the address space. */
-static uint64_t new_space(void)
-{
-	static size_t spaces;
-	char *wanted = (char *)(FIRST_SPACE + SPACE_SIZE * spaces++);
-	char *memory = mmap(wanted, SMALL, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (memory != wanted)
-		fail("mmap");
-	touch(memory);
-	return (uintptr_t)memory;
 }
 
 static void try_own(const struct tables *t, size_t tries)
