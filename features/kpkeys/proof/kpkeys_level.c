@@ -8,6 +8,7 @@
  * sections write.
  */
 #include <asm/apic.h>
+#include <asm/asm.h>
 #include <asm/msr.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
@@ -339,9 +340,14 @@ static void try_at_open_register(void)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(on_idle_irq_work);
 
-	/* If the CPU lacks the register, tables have no key either. */
-	if (wrmsrl_safe(MSR_IA32_PKRS, 0))
-		pr_info("no register of protection keys\n");
+	/*
+	 * Not wrmsrl_safe(), which our series has refuse it. A CPU that lacks the
+	 * register faults; then tables have no key either.
+	 */
+	asm volatile("1: wrmsr\n2:\n" _ASM_EXTABLE(1b, 2b)
+		     :
+		     : "c"(MSR_IA32_PKRS), "a"(0), "d"(0)
+		     : "memory");
 	irq_work_queue(&work);
 	irq_work_sync(&work);
 	try_to_write();
