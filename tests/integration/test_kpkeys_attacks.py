@@ -82,7 +82,7 @@ def test_nobody_dies_without_keys(attacked: Answer) -> None:
 
 def test_what_was_left_open_is_found(attacked: Answer) -> None:
     said = console(attacked, "temper")
-    assert "kpkeys: register was open (0," in said
+    assert "kpkeys: register was open (0x0," in said
     assert "kpkeys: register still open on return to user mode" in said
 
 

@@ -66,15 +66,10 @@ static void look_at_table(struct found *found, u64 *table, int level)
 	}
 }
 
-static void look_at_records(struct found *found)
+static void look_at_records(struct found *found, int cpu)
 {
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-	{
-		found->records++;
-		found->open += lands(per_cpu_ptr(&kpkeys_cpu, cpu));
-	}
+	found->records++;
+	found->open += lands(per_cpu_ptr(&kpkeys_cpu, cpu));
 }
 
 /* Look at the tables of the kernel and of the calling process, under isolation at both. */
@@ -83,12 +78,13 @@ static int show(struct seq_file *to, void *unused)
 	int levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4;
 	u64 *top = __va(read_cr3_pa());
 	struct found found = {};
+	int cpu;
 
 	on_each_cpu(look_at_cpu, &found, true);
 	look_at_table(&found, top, levels);
 	if (cpu_feature_enabled(X86_FEATURE_PTI))
 		look_at_table(&found, top + PTRS_PER_PGD, levels);
-	look_at_records(&found);
+	for_each_possible_cpu(cpu) look_at_records(&found, cpu);
 	seq_printf(to, "cpus %d closed %d tables %u writable %u records %u open %u section %s\n",
 		   atomic_read(&found.cpus), atomic_read(&found.closed), found.tables,
 		   found.writable, found.records, found.open, last);

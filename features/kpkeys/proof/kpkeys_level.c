@@ -404,9 +404,11 @@ struct kpkeys_cpu {
 static void add_section(void)
 {
 }
+
 static void put_back_records(const struct kpkeys_cpu *records)
 {
 }
+
 static void save_records(struct kpkeys_cpu *records)
 {
 }
