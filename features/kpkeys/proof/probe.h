@@ -46,10 +46,10 @@ static inline bool probe_read(int probe, uint64_t address, void *to, size_t size
 	return !ioctl(probe, KPKEYS_PROBE_READ, &wanted);
 }
 
-/* Return whether the write landed. */
-static inline bool probe_write(int probe, uint64_t address)
+/* Return whether what the request writes to @address landed. */
+static inline bool probe_landed(int probe, unsigned long request, void *wanted, uint64_t address)
 {
-	int landed = ioctl(probe, KPKEYS_PROBE_WRITE, &address);
+	int landed = ioctl(probe, request, wanted);
 
 	if (landed < 0) {
 		fprintf(stderr, "0x%llx: ", (unsigned long long)address);
@@ -59,18 +59,18 @@ static inline bool probe_write(int probe, uint64_t address)
 	return landed;
 }
 
+/* Change a word and undo it; return whether the write landed. */
+static inline bool probe_write(int probe, uint64_t address)
+{
+	return probe_landed(probe, KPKEYS_PROBE_WRITE, &address, address);
+}
+
 /* Return whether the word is @value now. */
 static inline bool probe_store(int probe, uint64_t address, uint64_t value)
 {
 	struct kpkeys_probe_store wanted = { .address = address, .value = value };
-	int landed = ioctl(probe, KPKEYS_PROBE_STORE, &wanted);
 
-	if (landed < 0) {
-		fprintf(stderr, "0x%llx: ", (unsigned long long)address);
-		perror("store");
-		exit(1);
-	}
-	return landed;
+	return probe_landed(probe, KPKEYS_PROBE_STORE, &wanted, address);
 }
 
 /* Return the address of what the request made, or 0. */

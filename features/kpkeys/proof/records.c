@@ -41,13 +41,6 @@ static void attack_page(const struct tables *t, uint64_t page)
 		print_write(KIND_RECORDS, probe_write(t->probe, word));
 }
 
-static uint64_t read_word(const struct tables *t, uint64_t address)
-{
-	uint64_t word;
-
-	return probe_read(t->probe, address, &word, sizeof(word)) ? word : 0;
-}
-
 /* The address of the variable of a CPU, or 0. */
 static uint64_t of_cpu(const struct tables *t, const char *name, size_t cpu)
 {

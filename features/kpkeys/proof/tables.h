@@ -46,6 +46,14 @@ static inline uint64_t direct(const struct tables *t, uint64_t physical)
 	return t->places.direct_map + physical;
 }
 
+/* 0 if there is no such memory. */
+static inline uint64_t read_word(const struct tables *t, uint64_t address)
+{
+	uint64_t word;
+
+	return probe_read(t->probe, address, &word, sizeof(word)) ? word : 0;
+}
+
 /* The entries of a missing level are in the level below it. */
 static inline bool level_exists(const struct tables *t, enum level level)
 {

@@ -145,13 +145,6 @@ static struct symbols read_symbols(void)
 	return found;
 }
 
-static uint64_t read_word(const struct tables *t, uint64_t address)
-{
-	uint64_t word;
-
-	return probe_read(t->probe, address, &word, sizeof(word)) ? word : 0;
-}
-
 /* The tables of a struct mm_struct of the kernel. */
 static struct tables tables_of(const struct tables *own, uint64_t mm)
 {
