@@ -8,28 +8,80 @@ import pytest
 from temper.extension import judge_named
 from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.stats.judging import Verdict
+from temper.stats.judging import Arrays, Verdict
 
 writes = judge_named(FEATURES / "kpkeys", "writes", ("kind", "least"))
 
 KIND, OTHER = 3, 4
 
+Try = tuple[int, int, int, int]
+LANDED, STOPPED = (KIND, 1, -1, 0), (KIND, 0, 0x23, 0)
+READ_ONLY, NOT_THERE = (KIND, 0, 0x03, 0), (KIND, 0, 0x02, 0)
+ELSEWHERE, UNCHANGED = (KIND, 0, 0x23, 8), (KIND, 0, -1, 0)
 
-def judge(*pairs: tuple[int, int]) -> Verdict:
-    samples = {"writes": np.array(pairs, dtype=np.int64).ravel()}
-    return writes(samples, {}, kind=float(KIND), least=1)
+
+def samples(*tries: Try) -> Arrays:
+    return {"tries": np.array(tries, dtype=np.int64).ravel()}
 
 
-def test_writes_that_all_fault_are_blocked() -> None:
-    verdict = judge((KIND, 0), (KIND, 0), (KIND, 0))
+def judge(*tries: Try, least: float = 1, varies: float = 0) -> Verdict:
+    return writes(samples(*tries), {}, kind=float(KIND), least=least, varies=varies)
+
+
+def test_writes_that_the_key_stops_are_blocked() -> None:
+    verdict = judge(STOPPED, STOPPED, STOPPED)
     assert verdict.outcome is Outcome.BLOCKED
-    assert verdict.reasons == ["all of 3 writes faulted"]
+    assert verdict.reasons == ["the key stopped all of 3 writes"]
     assert verdict.figures == {"tries": 3, "landed": 0}
 
 
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (
+            READ_ONLY,
+            "faulted, but not by the key (the page is read-only: error code 0x3)",
+        ),
+        (
+            NOT_THERE,
+            "faulted, but not by the key (nothing is mapped there: error code 0x2)",
+        ),
+        (ELSEWHERE, "faulted at another address than the one written to"),
+        (UNCHANGED, "did not fault, and yet did not land"),
+    ],
+)
 @pytest.mark.parametrize("when", range(3))
-def test_one_write_that_lands_is_enough(when: int) -> None:
-    verdict = judge(*((KIND, int(i == when)) for i in range(3)))
+def test_one_write_that_ends_otherwise_is_enough(end: Try, why: str, when: int) -> None:
+    tries = [STOPPED] * 3
+    tries[when] = end
+    verdict = judge(*tries)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == [f"of 3 writes, 1 {why}"]
+
+
+@pytest.mark.parametrize("code", sorted({*range(-1, 0x80), 0x8023} - {0x23}))
+def test_no_other_error_code_is_the_keys(code: int) -> None:
+    """A read, a user's access, a fetch, a shadow stack: each has a bit of its own."""
+    verdict = judge(STOPPED, (KIND, 0, code, 0))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert f"{code:#x}" in verdict.reasons[0] or code == -1
+
+
+def test_all_ends_are_told() -> None:
+    verdict = judge(READ_ONLY, STOPPED, UNCHANGED, READ_ONLY, ELSEWHERE)
+    assert verdict.reasons == [
+        "of 5 writes, 1 did not fault, and yet did not land; "
+        "2 faulted, but not by the key (the page is read-only: error code 0x3); "
+        "1 faulted at another address than the one written to"
+    ]
+
+
+@pytest.mark.parametrize("when", range(3))
+@pytest.mark.parametrize("others", [STOPPED, READ_ONLY, ELSEWHERE])
+def test_one_write_that_lands_is_enough(when: int, others: Try) -> None:
+    tries = [others] * 3
+    tries[when] = LANDED
+    verdict = judge(*tries)
     assert verdict.outcome is Outcome.VULNERABLE
     assert verdict.reasons == ["1 of 3 writes landed"]
     assert verdict.figures == {"tries": 3, "landed": 1}
@@ -39,36 +91,38 @@ def test_one_write_that_lands_is_enough(when: int) -> None:
     ("tries", "outcome"), [(7, Outcome.UNSUPPORTED), (8, Outcome.BLOCKED)]
 )
 def test_too_few_tries_show_nothing(tries: int, outcome: Outcome) -> None:
-    samples = {"writes": np.array([KIND, 0] * tries)}
-    assert writes(samples, {}, kind=float(KIND), least=8).outcome is outcome
+    assert judge(*[STOPPED] * tries, least=8).outcome is outcome
 
 
 def test_one_that_lands_is_enough_however_few_there_were() -> None:
-    samples = {"writes": np.array([KIND, 1])}
-    assert writes(samples, {}, kind=float(KIND), least=8).outcome is Outcome.VULNERABLE
+    assert judge(LANDED, least=8).outcome is Outcome.VULNERABLE
+
+
+def test_tries_are_told_unless_chance_decides_how_many_there_are() -> None:
+    for tries in [STOPPED] * 3, [STOPPED, LANDED, STOPPED]:
+        assert judge(*tries).tries == 3
+        assert judge(*tries, varies=1).tries is None
 
 
 def test_a_kernel_without_the_occasion_is_not_judged() -> None:
-    samples = {
-        "writes": np.array([KIND, 0, OTHER, 0]),
-        "inapplicable": np.array([KIND, KIND]),
-    }
-    verdict = writes(samples, {}, kind=float(KIND), least=1)
+    other = (OTHER, *STOPPED[1:])
+    tried = {**samples(STOPPED, other), "inapplicable": np.array([KIND, KIND])}
+    verdict = writes(tried, {}, kind=float(KIND), least=1)
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.reasons == ["this kernel has no such section that may write"]
-    assert writes(samples, {}, kind=float(OTHER), least=1).outcome is Outcome.BLOCKED
-    landed = {**samples, "writes": np.array([KIND, 1])}
+    assert writes(tried, {}, kind=float(OTHER), least=1).outcome is Outcome.BLOCKED
+    landed = {**tried, **samples(LANDED)}
     assert writes(landed, {}, kind=float(KIND), least=1).outcome is Outcome.VULNERABLE
 
 
 def test_other_kinds_do_not_count() -> None:
-    verdict = judge((OTHER, 1), (KIND, 0), (OTHER, 1))
+    verdict = judge((OTHER, 1, -1, 0), STOPPED, (OTHER, 0, 0x03, 0))
     assert verdict.outcome is Outcome.BLOCKED
     assert verdict.figures["tries"] == 1
 
 
 def test_what_was_not_tried_is_unsupported() -> None:
-    verdict = judge((OTHER, 1), (OTHER, 0))
+    verdict = judge((OTHER, 1, -1, 0), (OTHER, *STOPPED[1:]))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.reasons == ["nothing of this kind was found to write to"]
 
@@ -78,8 +132,15 @@ def test_no_samples_are_unsupported() -> None:
     assert verdict.outcome is Outcome.UNSUPPORTED
 
 
+def test_what_the_old_judge_judged_is_not_misread() -> None:
+    """Pairs, of which two would look like a try."""
+    pairs = {"writes": np.array([KIND, 0] * 8)}
+    verdict = writes(pairs, {}, kind=float(KIND), least=1)
+    assert verdict.reasons == ["nothing of this kind was found to write to"]
+
+
 def test_every_figure_is_documented() -> None:
     text = (FEATURES / "kpkeys" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `writes`")[2].partition("\n## ")[0]
     found = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
-    assert found == list(judge((KIND, 0)).figures)
+    assert found == list(judge(STOPPED).figures)

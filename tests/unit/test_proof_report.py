@@ -21,6 +21,7 @@ from temper.record.plan import KernelPlan, Work
 from temper.report.attacks import clock_lines
 from temper.report.proof_document import proof_document
 from temper.run.planner import Planner
+from temper.stats.judging import Arrays, Verdict
 
 CALLS = 20_000
 DEFINITION = (np.arange(1024) & ~15).tolist()
@@ -407,6 +408,35 @@ def test_a_judge_that_fails_is_no_proof() -> None:
     assert not found.proven
 
 
+def lands_at_zero(samples: Arrays, _definitions: Arrays, **_: float) -> Verdict:
+    """Judge as one that counts tries does."""
+    positions = samples["stack_position"]
+    return Verdict(B if positions.any() else V, ["why"], {}, tries=len(positions))
+
+
+@pytest.mark.parametrize("on_control", [CALLS // 2, CALLS])
+def test_fewer_tries_than_on_the_control_show_nothing(
+    monkeypatch: pytest.MonkeyPatch, on_control: int
+) -> None:
+    monkeypatch.setattr("temper.analysis.proof.judge_named", lambda *_: lands_at_zero)
+    off = dict([boot("off", records(CONSTANT[:on_control], on=False))])
+    for tries, outcome in (on_control - 1, U), (on_control, B):
+        sent = records(RANDOM[:tries], on=True)
+        found = report({**off, **dict([boot("stock", sent)])})
+        assert found.outcomes == {"off": V, "stock": outcome}
+        assert found.proven is (outcome is B)
+        why = f"{tries} tries, but {on_control} on off" if outcome is U else "why"
+        assert found.evidence["stock"]["prediction"].reasons == [why]
+
+
+def test_one_that_lands_is_enough_however_often_the_control_was_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("temper.analysis.proof.judge_named", lambda *_: lands_at_zero)
+    found = report({**GOOD, **dict([boot("stock", records([0, 0], on=True))])})
+    assert found.outcomes["stock"] is V
+
+
 def test_what_comes_between_two_programs_is_no_attacks() -> None:
     stray = {"n": 9, "type": "samples", "name": "stack_position", "values": [0] * 9}
     sent = [*records(RANDOM, on=True)[:-1], stray]
@@ -416,15 +446,35 @@ def test_what_comes_between_two_programs_is_no_attacks() -> None:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_kernel_that_complained_is_not_judged(name: str) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "BUG: Bad page state",
+        "Oops: Oops: 0003 [#1] PREEMPT SMP NOPTI",
+        "WARNING: CPU: 0 PID: 1 at arch/x86/mm/kpkeys.c:58 kpkeys_put_away+0x5e/0x70",
+    ],
+)
+def test_a_kernel_that_complained_is_not_judged(name: str, said: str) -> None:
     """An oops elsewhere: what the attack met may be its leftovers."""
-    told = GOOD[name].model_copy(update={"console": "[ 1.2] BUG: Bad page state\n"})
+    told = GOOD[name].model_copy(update={"console": f"[ 1.2] {said}\n"})
     found = report({**GOOD, name: told})
     assert found.outcomes[name] is Outcome.UNSUPPORTED
     assert found.evidence[name]["prediction"].reasons == [
-        "the kernel complained: BUG: Bad page state"
+        f"the kernel complained: {said}"
     ]
     assert not found.proven
+
+
+def test_an_attack_excuses_only_the_complaints_that_it_declares() -> None:
+    """A process may die of a key; the same oops by a read-only page is another."""
+    attack = FEATURE.proofs["prediction"].model_copy(
+        update={"expected_complaints": (r"^Oops: Oops: 0023 \[#\d+\]",)}
+    )
+    feature = FEATURE.model_copy(update={"proofs": {"prediction": attack}})
+    for code, outcome in ("0023", B), ("0003", U):
+        console = f"[ 1.2] Oops: Oops: {code} [#1] PREEMPT SMP NOPTI\n"
+        told = GOOD["stock"].model_copy(update={"console": console})
+        assert report({**GOOD, "stock": told}, feature).outcomes["stock"] is outcome
 
 
 def test_without_the_kernels_definition_nothing_is_judged() -> None:

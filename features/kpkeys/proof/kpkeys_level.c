@@ -31,6 +31,7 @@
 #include <linux/vmalloc.h>
 
 #include "kpkeys_level.h"
+#include "witness.h"
 
 /* Kernels before our series do not name it. */
 #ifndef MSR_IA32_PKRS
@@ -38,8 +39,6 @@
 #endif
 
 enum { CPU_HERE, CPU_ELSEWHERE };
-
-enum { NOBODY_TRIED = -1 };
 
 /* Much longer than anything here takes, which is microseconds. */
 enum { PATIENCE = 60 * HZ };
@@ -52,7 +51,9 @@ static struct {
 	struct task_struct *writer;
 	struct task_struct *other;
 	struct completion done;
-	int landed;
+	struct kpkeys_try end;
+	/* Has anybody tried? */
+	bool tried;
 	/* Could the writer still write after the other had tried? */
 	bool kept;
 	/* Does the writer move to another CPU before the other tries? */
@@ -71,28 +72,22 @@ static DEFINE_MUTEX(attack_lock);
 static void *page;
 static u64 *entry;
 
-/* Flip a bit that is left to software, and restore it at once. */
 static bool write_lands(void)
 {
-	u64 old = READ_ONCE(*entry), changed = old ^ _PAGE_SOFTW1;
-	bool landed;
-
-	__put_kernel_nofault(entry, &changed, u64, fault);
-	landed = READ_ONCE(*entry) == changed;
-	__put_kernel_nofault(entry, &old, u64, fault);
-	return landed;
-fault:
-	return false;
+	return try_to_change(entry).landed;
 }
 
 static void try_to_write(void)
 {
-	WRITE_ONCE(attack.landed, write_lands());
+	attack.end = try_to_change(entry);
+	/* Pairs with nobody_tried(). */
+	smp_store_release(&attack.tried, true);
 }
 
 static bool nobody_tried(void)
 {
-	return READ_ONCE(attack.landed) == NOBODY_TRIED;
+	/* Pairs with try_to_write(). */
+	return !smp_load_acquire(&attack.tried);
 }
 
 /* The error if no attack was made. */
@@ -301,7 +296,7 @@ static int by_new_thread(void)
 	if (error)
 		return error;
 	reinit_completion(&attack.done);
-	WRITE_ONCE(attack.landed, NOBODY_TRIED);
+	WRITE_ONCE(attack.tried, false);
 	child = attack.user_mode_thread(child_thread, NULL, SIGCHLD);
 	return child < 0 ? child : sleep_until_tried();
 }
@@ -542,7 +537,7 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	u32 context = asked->context;
 	int error = 0;
 
-	attack.landed = NOBODY_TRIED;
+	attack.tried = false;
 	attack.kept = true;
 	attack.init_mm = (struct mm_struct *)(unsigned long)asked->init_mm;
 	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
@@ -559,12 +554,18 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	if (error)
 		return error;
 	/* A kernel that took the right from the writer is broken, not safe. */
-	return attack.landed || attack.kept ? attack.landed : -EIO;
+	return attack.end.landed || attack.kept ? 0 : -EIO;
 }
 
-static long checked_attack(const struct kpkeys_level_attack __user *user)
+static long give_end(struct kpkeys_try __user *user, struct kpkeys_try end)
+{
+	return copy_to_user(user, &end, sizeof(end)) ? -EFAULT : 0;
+}
+
+static long checked_attack(struct kpkeys_level_attack __user *user)
 {
 	struct kpkeys_level_attack asked;
+	int error;
 
 	if (copy_from_user(&asked, user, sizeof(asked)))
 		return -EFAULT;
@@ -573,7 +574,8 @@ static long checked_attack(const struct kpkeys_level_attack __user *user)
 	if (raw_smp_processor_id() != CPU_HERE || !cpu_online(CPU_ELSEWHERE))
 		return -ENODEV;
 	guard(mutex)(&attack_lock);
-	return run_attack(&asked);
+	error = run_attack(&asked);
+	return error ?: give_end(&user->end, attack.end);
 }
 
 static int stay_in_section(void)
@@ -589,11 +591,11 @@ static long kpkeys_level_ioctl(struct file *file, unsigned int cmd, unsigned lon
 {
 	switch (cmd) {
 	case KPKEYS_LEVEL_ATTACK:
-		return checked_attack((const struct kpkeys_level_attack __user *)arg);
+		return checked_attack((struct kpkeys_level_attack __user *)arg);
 	case KPKEYS_LEVEL_STAY_IN_SECTION:
 		return stay_in_section();
 	case KPKEYS_LEVEL_TRY:
-		return write_lands();
+		return give_end((struct kpkeys_try __user *)arg, try_to_change(entry));
 	default:
 		return -ENOTTY;
 	}
@@ -621,9 +623,12 @@ static int __init kpkeys_level_init(void)
 	if (!page)
 		return -ENOMEM;
 	entry = (u64 *)lookup_address((unsigned long)page, &level);
-	error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kpkeys_level");
+	error = witness_create();
 	if (error)
 		goto free_page;
+	error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kpkeys_level");
+	if (error)
+		goto destroy_witness;
 	register_die_notifier(&die_notifier);
 	register_console(&console);
 	error = misc_register(&kpkeys_level_device);
@@ -632,6 +637,8 @@ static int __init kpkeys_level_init(void)
 	unregister_console(&console);
 	unregister_die_notifier(&die_notifier);
 	unregister_nmi_handler(NMI_LOCAL, "kpkeys_level");
+destroy_witness:
+	witness_destroy();
 free_page:
 	vfree(page);
 	return error;
@@ -644,6 +651,7 @@ static void __exit kpkeys_level_exit(void)
 	unregister_console(&console);
 	unregister_die_notifier(&die_notifier);
 	unregister_nmi_handler(NMI_LOCAL, "kpkeys_level");
+	witness_destroy();
 	vfree(page);
 }
 module_exit(kpkeys_level_exit);

@@ -6,6 +6,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "kpkeys_try.h"
+
 /* Who tries to write while a thread is in the middle of a section that may write. */
 enum kpkeys_level_context {
 	/* Code that interrupts the thread on its CPU */
@@ -48,22 +50,23 @@ enum kpkeys_level_context {
  * @context: enum kpkeys_level_context
  * @init_mm: its address in /proc/kallsyms, since no module can link to it
  * @user_mode_thread: likewise
+ * @end: how the write ended
  */
 struct kpkeys_level_attack {
 	__u32 context;
 	__u32 unused;
 	__u64 init_mm;
 	__u64 user_mode_thread;
+	struct kpkeys_try end;
 };
 
 /*
- * For all contexts but KPKEYS_LEVEL_OPEN_SECTION: 1 if the write landed, 0 if not. Call
- * it on CPU 0 with CPU 1 online. Fails with ENXIO where sections do not keep the right to
- * write, so that there is no middle of one.
+ * For all contexts but KPKEYS_LEVEL_OPEN_SECTION. Call it on CPU 0 with CPU 1 online. Fails with
+ * ENXIO where sections do not keep the right to write, so that there is no middle of one.
  */
-#define KPKEYS_LEVEL_ATTACK _IOW('L', 0, struct kpkeys_level_attack)
+#define KPKEYS_LEVEL_ATTACK _IOWR('L', 0, struct kpkeys_level_attack)
 /* For that one: return to user mode in the middle of a section (or ENXIO); then try. */
 #define KPKEYS_LEVEL_STAY_IN_SECTION _IO('L', 1)
-#define KPKEYS_LEVEL_TRY             _IO('L', 2)
+#define KPKEYS_LEVEL_TRY             _IOR('L', 2, struct kpkeys_try)
 
 #endif

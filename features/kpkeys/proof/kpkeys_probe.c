@@ -9,7 +9,6 @@
 #include <linux/completion.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
-#include <linux/irqflags.h>
 #include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
@@ -25,12 +24,10 @@
 #include <asm/special_insns.h>
 
 #include "kpkeys_probe.h"
+#include "witness.h"
 
 #define AREA_PAGES  (KPKEYS_PROBE_AREA_SIZE / PAGE_SIZE)
 #define BLOCK_ORDER (PMD_SHIFT - PAGE_SHIFT)
-
-/* Linux does not use this bit in entries of any level, and CPUs ignore it. */
-#define HARMLESS BIT_ULL(52)
 
 /* What was made through an open file. */
 struct probe {
@@ -75,49 +72,31 @@ static long read_memory(struct kpkeys_probe_read __user *user)
 	return error;
 }
 
-static void store(u64 *to, u64 value)
+static long try_write(struct kpkeys_probe_write __user *user)
 {
-	pagefault_disable();
-	__put_kernel_nofault(to, &value, u64, fault);
-fault:
-	pagefault_enable();
-}
-
-/* Read back: a store that does not fault need not have landed. */
-static long try_write(__u64 __user *user)
-{
-	u64 address, before, after = 0;
-	unsigned long flags;
-	long error;
-
-	if (get_user(address, user))
-		return -EFAULT;
-	if (!IS_ALIGNED(address, sizeof(u64)))
-		return -EINVAL;
-	/* The entry is in use, so change it only briefly. */
-	local_irq_save(flags);
-	error = get_kernel_nofault(before, (u64 *)address);
-	if (!error) {
-		store((u64 *)address, before ^ HARMLESS);
-		after = READ_ONCE(*(u64 *)address);
-		if (after != before)
-			store((u64 *)address, after ^ HARMLESS);
-	}
-	local_irq_restore(flags);
-	return error ?: !!((before ^ after) & HARMLESS);
-}
-
-static long store_word(const struct kpkeys_probe_store __user *user)
-{
-	struct kpkeys_probe_store wanted;
-	u64 after;
+	struct kpkeys_probe_write wanted;
+	u64 word;
 
 	if (copy_from_user(&wanted, user, sizeof(wanted)))
 		return -EFAULT;
 	if (!IS_ALIGNED(wanted.address, sizeof(u64)))
 		return -EINVAL;
-	store((u64 *)wanted.address, wanted.value);
-	return get_kernel_nofault(after, (u64 *)wanted.address) ?: after == wanted.value;
+	if (get_kernel_nofault(word, (u64 *)wanted.address))
+		return -EFAULT;
+	wanted.end = try_to_change((u64 *)wanted.address);
+	return copy_to_user(user, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+
+static long store_word(const struct kpkeys_probe_store __user *user)
+{
+	struct kpkeys_probe_store wanted;
+
+	if (copy_from_user(&wanted, user, sizeof(wanted)))
+		return -EFAULT;
+	if (!IS_ALIGNED(wanted.address, sizeof(u64)))
+		return -EINVAL;
+	kernels_store((u64 *)wanted.address, wanted.value);
+	return 0;
 }
 
 static long find_vma_flags(__u64 __user *user)
@@ -284,7 +263,25 @@ static struct miscdevice kpkeys_probe = {
 	.mode = 0600,
 };
 
-module_misc_device(kpkeys_probe);
+static int __init kpkeys_probe_init(void)
+{
+	int error = witness_create();
+
+	if (error)
+		return error;
+	error = misc_register(&kpkeys_probe);
+	if (error)
+		witness_destroy();
+	return error;
+}
+module_init(kpkeys_probe_init);
+
+static void __exit kpkeys_probe_exit(void)
+{
+	misc_deregister(&kpkeys_probe);
+	witness_destroy();
+}
+module_exit(kpkeys_probe_exit);
 
 MODULE_DESCRIPTION("Reads and writes kernel memory, as an attacker would");
 MODULE_LICENSE("GPL");

@@ -6,6 +6,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "kpkeys_try.h"
+
 /*
  * What an attacker must know to find page tables.
  *
@@ -42,6 +44,17 @@ struct kpkeys_probe_read {
 };
 
 /*
+ * A word of kernel memory to change and to restore.
+ *
+ * @address: aligned
+ * @end: how that ended
+ */
+struct kpkeys_probe_write {
+	__u64 address;
+	struct kpkeys_try end;
+};
+
+/*
  * A word of kernel memory to change for good.
  *
  * @address: aligned
@@ -58,8 +71,7 @@ struct kpkeys_probe_store {
 
 #define KPKEYS_PROBE_PLACES _IOR('P', 0, struct kpkeys_probe_places)
 #define KPKEYS_PROBE_READ   _IOW('P', 1, struct kpkeys_probe_read)
-/* Write to an aligned word of kernel memory and undo it: 1 if it landed, 0 if it faulted. */
-#define KPKEYS_PROBE_WRITE _IOW('P', 2, __u64)
+#define KPKEYS_PROBE_WRITE  _IOWR('P', 2, struct kpkeys_probe_write)
 /*
  * Make a new area of pages in vmalloc space, in the caller or in a kernel thread, or a
  * new block of kernel memory; the argument receives its address. An open file has at
@@ -70,7 +82,7 @@ struct kpkeys_probe_store {
 #define KPKEYS_PROBE_BLOCK          _IOR('P', 5, __u64)
 /* Make the kernel map the first page of the block differently from the rest. */
 #define KPKEYS_PROBE_SPLIT _IO('P', 6)
-/* Write to kernel memory: 1 if it landed, 0 if it faulted. */
+/* Write to kernel memory, unless that faults. */
 #define KPKEYS_PROBE_STORE _IOW('P', 7, struct kpkeys_probe_store)
 /* In: an address of the caller's. Out: that of the flags of its mapping, in the kernel. */
 #define KPKEYS_PROBE_VMA_FLAGS _IOWR('P', 8, __u64)

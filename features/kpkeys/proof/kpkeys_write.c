@@ -3,23 +3,78 @@
  * A bug such as many drivers have had: it lets any user write any value anywhere in the
  * kernel. Never load it where that matters.
  */
+#include <asm/special_insns.h>
 #include <linux/fs.h>
+#include <linux/kdebug.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "kpkeys_write.h"
 
-static long kpkeys_write_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+/* The last write: by whom, where to, and how it ended. Only one process uses the bug. */
+static struct {
+	struct task_struct *writer;
+	u64 address;
+	struct kpkeys_try end;
+} last;
+
+/* Has anybody else oopsed? The proof excuses an oops of the writer only. */
+static bool stranger_oopsed;
+
+static int on_oops(struct notifier_block *block, unsigned long event, void *data)
+{
+	const struct die_args *args = data;
+
+	if (event != DIE_OOPS)
+		return NOTIFY_DONE;
+	if (current != last.writer) {
+		WRITE_ONCE(stranger_oopsed, true);
+		return NOTIFY_DONE;
+	}
+	last.end.code = args->err;
+	last.end.astray = native_read_cr2() - last.address;
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block oops_notifier = { .notifier_call = on_oops };
+
+static long write_word(const struct kpkeys_write_word __user *user)
 {
 	struct kpkeys_write_word word;
 
-	if (cmd != KPKEYS_WRITE_WORD)
-		return -ENOTTY;
-	if (copy_from_user(&word, (const void __user *)arg, sizeof(word)))
+	if (copy_from_user(&word, user, sizeof(word)))
 		return -EFAULT;
+	last.address = word.address;
+	last.end = (struct kpkeys_try){ .code = KPKEYS_NO_FAULT };
+	WRITE_ONCE(last.writer, current);
+	/* It must be this write's own, if it is the right one. */
+	native_write_cr2(~word.address);
 	WRITE_ONCE(*(u64 *)(unsigned long)word.address, word.value);
+	WRITE_ONCE(last.writer, NULL);
 	return 0;
+}
+
+static long tell_end(struct kpkeys_try __user *user)
+{
+	if (READ_ONCE(stranger_oopsed))
+		return -EIO;
+	return copy_to_user(user, &last.end, sizeof(last.end)) ? -EFAULT : 0;
+}
+
+static long kpkeys_write_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+
+	switch (cmd) {
+	case KPKEYS_WRITE_WORD:
+		return write_word(user);
+	case KPKEYS_WRITE_END:
+		return tell_end(user);
+	default:
+		return -ENOTTY;
+	}
 }
 
 static const struct file_operations kpkeys_write_fops = {
@@ -33,7 +88,23 @@ static struct miscdevice kpkeys_write_device = {
 	.fops = &kpkeys_write_fops,
 	.mode = 0666,
 };
-module_misc_device(kpkeys_write_device);
+
+static int __init kpkeys_write_init(void)
+{
+	int error = misc_register(&kpkeys_write_device);
+
+	if (!error)
+		register_die_notifier(&oops_notifier);
+	return error;
+}
+module_init(kpkeys_write_init);
+
+static void __exit kpkeys_write_exit(void)
+{
+	unregister_die_notifier(&oops_notifier);
+	misc_deregister(&kpkeys_write_device);
+}
+module_exit(kpkeys_write_exit);
 
 MODULE_DESCRIPTION("Lets any user write anywhere in kernel memory");
 MODULE_LICENSE("GPL");

@@ -6,6 +6,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "kpkeys_try.h"
+
 /*
  * @address: in the kernel
  * @value: what to write there
@@ -16,5 +18,10 @@ struct kpkeys_write_word {
 };
 
 #define KPKEYS_WRITE_WORD _IOW('W', 0, struct kpkeys_write_word)
+/*
+ * How the last of these writes ended, after one that killed its process. Fails with EIO
+ * if the kernel has oopsed in any other process.
+ */
+#define KPKEYS_WRITE_END _IOR('W', 1, struct kpkeys_try)
 
 #endif

@@ -17,21 +17,21 @@
 #include "task.h"
 #include "write_record.h"
 
-static int try_in_open_section(int device)
+static int try_in_open_section(int device, struct kpkeys_try *end)
 {
-	int entered = ioctl(device, KPKEYS_LEVEL_STAY_IN_SECTION);
+	int error = ioctl(device, KPKEYS_LEVEL_STAY_IN_SECTION);
 
-	return entered ? entered : ioctl(device, KPKEYS_LEVEL_TRY);
+	return error ? error : ioctl(device, KPKEYS_LEVEL_TRY, end);
 }
 
 static void try_in(int device, struct kpkeys_level_attack attack)
 {
-	int landed = attack.context == KPKEYS_LEVEL_OPEN_SECTION
-			     ? try_in_open_section(device)
-			     : ioctl(device, KPKEYS_LEVEL_ATTACK, &attack);
+	int error = attack.context == KPKEYS_LEVEL_OPEN_SECTION
+			    ? try_in_open_section(device, &attack.end)
+			    : ioctl(device, KPKEYS_LEVEL_ATTACK, &attack);
 
-	if (landed >= 0) {
-		print_write((int)attack.context, landed);
+	if (!error) {
+		print_write((int)attack.context, attack.end);
 	} else if (errno == ENXIO) {
 		print_inapplicable((int)attack.context);
 	} else {

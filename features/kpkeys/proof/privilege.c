@@ -46,6 +46,8 @@ struct attacker {
 	/* Shared with the process that watches. */
 	struct progress {
 		bool writes;
+		/* At least one did not kill the process. */
+		bool wrote;
 		bool is_root;
 	} *progress;
 };
@@ -58,6 +60,7 @@ static void write_word(struct attacker *a, uint64_t address, uint64_t value)
 	a->progress->writes = true;
 	if (ioctl(a->bug, KPKEYS_WRITE_WORD, &word))
 		fail("the bug");
+	a->progress->wrote = true;
 }
 
 static void write_entry(struct attacker *a, const struct table_entry *entry, uint64_t value)
@@ -203,19 +206,29 @@ static void attack(struct attacker *a, void (*act)(struct attacker *))
 	exit(1);
 }
 
-static bool changes_file(struct attacker *a, void (*change)(struct attacker *))
+/* A write that left the attacker alive is what did not work, whatever came later. */
+static struct kpkeys_try end_of(struct attacker *a, bool landed)
+{
+	struct kpkeys_try end = { .landed = landed, .code = KPKEYS_NO_FAULT };
+
+	if (!landed && !a->progress->wrote && ioctl(a->bug, KPKEYS_WRITE_END, &end))
+		fail("the end of the write");
+	return end;
+}
+
+static struct kpkeys_try change_file_by(struct attacker *a, void (*change)(struct attacker *))
 {
 	const char untouched[] = { UNTOUCHED, '\0' };
 
 	write_file(ROOTS_FILE, untouched);
 	attack(a, change);
-	return first_character(ROOTS_FILE) != UNTOUCHED;
+	return end_of(a, first_character(ROOTS_FILE) != UNTOUCHED);
 }
 
-static bool becomes_root(struct attacker *a)
+static struct kpkeys_try change_user(struct attacker *a)
 {
 	attack(a, become_root);
-	return a->progress->is_root;
+	return end_of(a, a->progress->is_root);
 }
 
 int main(int argc, char **argv)
@@ -236,9 +249,9 @@ int main(int argc, char **argv)
 	/* An attacker that fails must not take the kernel along. */
 	write_file(panic_on_oops, "0");
 	for (size_t i = 0; i < tries; i++) {
-		print_write(FILE_PAGE, changes_file(&a, change_file));
-		print_write(KERNEL_PAGE, becomes_root(&a));
-		print_write(FILE_VMA, changes_file(&a, change_file_by_vma));
+		print_write(FILE_PAGE, change_file_by(&a, change_file));
+		print_write(KERNEL_PAGE, change_user(&a));
+		print_write(FILE_VMA, change_file_by(&a, change_file_by_vma));
 	}
 	write_file(panic_on_oops, panics);
 	return 0;

@@ -46,31 +46,30 @@ static inline bool probe_read(int probe, uint64_t address, void *to, size_t size
 	return !ioctl(probe, KPKEYS_PROBE_READ, &wanted);
 }
 
-/* Return whether what the request writes to @address landed. */
-static inline bool probe_landed(int probe, unsigned long request, void *wanted, uint64_t address)
+static inline void probe_ask(int probe, unsigned long request, void *wanted, uint64_t address)
 {
-	int landed = ioctl(probe, request, wanted);
-
-	if (landed < 0) {
-		fprintf(stderr, "0x%llx: ", (unsigned long long)address);
-		perror("write");
-		exit(1);
-	}
-	return landed;
+	if (!ioctl(probe, request, wanted))
+		return;
+	fprintf(stderr, "0x%llx: ", (unsigned long long)address);
+	perror("write");
+	exit(1);
 }
 
-/* Change a word and undo it; return whether the write landed. */
-static inline bool probe_write(int probe, uint64_t address)
+/* Change a word and undo it; return how that ended. */
+static inline struct kpkeys_try probe_write(int probe, uint64_t address)
 {
-	return probe_landed(probe, KPKEYS_PROBE_WRITE, &address, address);
+	struct kpkeys_probe_write wanted = { .address = address };
+
+	probe_ask(probe, KPKEYS_PROBE_WRITE, &wanted, address);
+	return wanted.end;
 }
 
-/* Return whether the word is @value now. */
-static inline bool probe_store(int probe, uint64_t address, uint64_t value)
+/* The word is @value afterwards, unless something stops that. */
+static inline void probe_store(int probe, uint64_t address, uint64_t value)
 {
 	struct kpkeys_probe_store wanted = { .address = address, .value = value };
 
-	return probe_landed(probe, KPKEYS_PROBE_STORE, &wanted, address);
+	probe_ask(probe, KPKEYS_PROBE_STORE, &wanted, address);
 }
 
 /* Return the address of what the request made, or 0. */

@@ -109,7 +109,8 @@ static void try_page(const struct tables *t, uint64_t page)
 	offer_page(t, page);
 	space = new_space();
 	if (was_taken(t, page, space)) {
-		print_write(KIND_FORGED_POOL, true);
+		print_write(KIND_FORGED_POOL,
+			    (struct kpkeys_try){ .landed = 1, .code = KPKEYS_NO_FAULT });
 		return;
 	}
 	probe_store(t->probe, counts_of(t, page), counts);

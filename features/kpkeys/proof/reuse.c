@@ -133,9 +133,9 @@ static void hoard_release(const struct hoard *h)
 		fail("munmap");
 }
 
-static void need_to_land(bool landed, uint64_t page, const char *what)
+static void need_to_land(struct kpkeys_try end, uint64_t page, const char *what)
 {
-	if (landed)
+	if (end.landed)
 		return;
 	fprintf(stderr, "0x%lx is %s, but cannot be written\n", page, what);
 	exit(1);
@@ -229,14 +229,14 @@ static size_t try_former(int probe, const struct former *former)
 
 	for (size_t i = 0; i < former->count; i++) {
 		uint64_t page = former->pages[i];
-		bool landed;
+		struct kpkeys_try end;
 
 		if (!hoard_has(&h, page))
 			continue;
-		landed = probe_write(probe, direct(&own, page));
+		end = probe_write(probe, direct(&own, page));
 		if (back++ % SAMPLED == 0)
-			print_write(KIND_FREED, landed);
-		need_to_land(landed, page, "a table no more");
+			print_write(KIND_FREED, end);
+		need_to_land(end, page, "a table no more");
 	}
 	hoard_release(&h);
 	pages_destroy(&h.blocks);

@@ -3,8 +3,9 @@
 #ifndef WRITE_RECORD_H
 #define WRITE_RECORD_H
 
-#include <stdbool.h>
 #include <stdio.h>
+
+#include "kpkeys_try.h"
 
 /*
  * @kind: what was written to, as in the params of the proof
@@ -12,9 +13,10 @@
  * Flush at once, so that a child does not print it again, and so that it is known what
  * a task did before it was killed.
  */
-static inline void print_write(int kind, bool landed)
+static inline void print_write(int kind, struct kpkeys_try end)
 {
-	printf("{\"type\":\"samples\",\"name\":\"writes\",\"values\":[%d,%d]}\n", kind, landed);
+	printf("{\"type\":\"samples\",\"name\":\"tries\",\"values\":[%d,%lld,%lld,%lld]}\n", kind,
+	       end.landed, end.code, end.astray);
 	fflush(stdout);
 }
 

@@ -129,15 +129,15 @@ def _judge(run: StoredRun, name: str) -> Judge:
 
 
 def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvidence:
-    plan, proof = run.plan, run.plan.proofs[name]
-    slots = _slots_judged(plan, variant, proof)
-    booted = {boot.facts.slot: boot for boot in run.boots}
-    boots = [booted[slot] for slot in slots if slot in booted]
-    verdict = (
-        unsupported(why)
-        if (why := _cannot_judge(plan, slots, proof, boots))
-        else _judged(judge, proof, boots)
-    )
+    plan = run.plan
+    verdict = _verdict(run, variant, name, judge)
+    if verdict.outcome is Outcome.BLOCKED and verdict.tries is not None:
+        control = _verdict(run, plan.control, name, judge)
+        if verdict.tries < (control.tries or 0):
+            verdict = unsupported(
+                f"{verdict.tries} tries, but {control.tries} on {plan.control}"
+            )
+    boots = _boots_judged(run, variant, plan.proofs[name])
     return ProofEvidence(
         outcome=verdict.outcome,
         expected=plan.variants[variant].expect.get(name),
@@ -146,6 +146,19 @@ def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvi
         clock=boots[0].facts.machine.clock if boots else "",
         series=verdict.series,
     )
+
+
+def _verdict(run: StoredRun, variant: str, name: str, judge: Judge) -> Verdict:
+    plan, proof = run.plan, run.plan.proofs[name]
+    boots = _boots_judged(run, variant, proof)
+    why = _cannot_judge(plan, _slots_judged(plan, variant, proof), proof, boots)
+    return unsupported(why) if why else _judged(judge, proof, boots)
+
+
+def _boots_judged(run: StoredRun, variant: str, proof: ProofPlan) -> list[StoredBoot]:
+    booted = {boot.facts.slot: boot for boot in run.boots}
+    slots = _slots_judged(run.plan, variant, proof)
+    return [booted[slot] for slot in slots if slot in booted]
 
 
 def _was_to_attack(plan: RunPlan, variant: str, name: str) -> bool:

@@ -36,6 +36,12 @@ class Verdict:
     """The measures behind the reasons; the judge's README.md explains each."""
     series: Series = field(default_factory=dict)
     """What the feature's plots are drawn from, if it has any."""
+    tries: int | None = None
+    """How often the attack was made: BLOCKED by fewer than on the control is nothing.
+
+    None: the number says nothing, because the attack is no series of tries, or because
+    chance decides how many there are.
+    """
 
 
 Judge = Callable[..., Verdict]
