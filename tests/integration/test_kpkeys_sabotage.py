@@ -1,5 +1,7 @@
 """Whether the attacks on page tables notice a kernel that protects them badly."""
 
+import re
+
 import pytest
 from lab import Answer, ask
 
@@ -26,11 +28,13 @@ CAUGHT_BY = {
     "entry-open": {"interrupt", "exception", "warning"},
     "nmi-open": {"breakpoint", "nmi", "debug"},
     "debug-open": {"debug"},
+    "fault-open": {"user-pte", "boot", "after", "records"},
     "switch-open": {"preempt", "sleep"},
     "guard-open": {"after", "after-others"},
-    "nested-open": {"nested"},
+    "nested-open": {"nested", "vmalloc-inside"},
     "pause-open": {"called"},
     "replug-open": {"replugged"},
+    "filemap-open": {"file-fault"},
     "unkeyed-records": {"records", "held-open"},
     "open-pool": {"records", "forged-pool"},
     "unkeyed-loose": {
@@ -39,6 +43,8 @@ CAUGHT_BY = {
     },
 }
 NOT_SABOTAGED = ("none", "no-blocks")
+# Writes do not land, but not because of the key.
+READ_ONLY = "read-only-alias"
 
 
 # Those that sabotages are for; test_kpkeys_proof and test_kpkeys_attacks have all.
@@ -73,5 +79,19 @@ def test_a_sabotage_is_caught_by_the_proof_for_it(proved: Answer, variant: str) 
     assert not missed
 
 
+def test_what_is_merely_read_only_is_not_blocked(proved: Answer) -> None:
+    found = outcomes(proved, READ_ONLY)
+    others = [proof for proof in PROOFS if proof != "image-alias"]
+    assert found == {**dict.fromkeys(others, "BLOCKED"), "image-alias": "UNSUPPORTED"}
+    (why,) = proved.report["evidence"][READ_ONLY]["image-alias"]["reasons"]
+    told = re.fullmatch(
+        r"of (\d+) writes, (\d+) faulted, but not by the key "
+        r"\(the page is read-only: error code 0x3\)",
+        why,
+    )
+    assert told, why
+    assert told[1] == told[2]
+
+
 def test_all_sabotages_are_tried() -> None:
-    assert set(KPKEYS.sabotages) == {*CAUGHT_BY, *NOT_SABOTAGED}
+    assert set(KPKEYS.sabotages) == {*CAUGHT_BY, *NOT_SABOTAGED, READ_ONLY}

@@ -64,6 +64,8 @@ static struct {
 	unsigned long resume;
 	struct mm_struct *init_mm;
 	user_mode_thread_t user_mode_thread;
+	/* Where the pages of a file are mapped. */
+	unsigned long file;
 } attack;
 
 static DEFINE_MUTEX(attack_lock);
@@ -314,6 +316,15 @@ static int by_nesting(void)
 	return 0;
 }
 
+/* It has sections of its own, and may give way. */
+static int by_vmalloc(void)
+{
+	void *area = vmalloc(PAGE_SIZE);
+
+	vfree(area);
+	return area ? 0 : -ENOMEM;
+}
+
 /* Write after kernel functions that have sections of their own. */
 static void try_after_others(void)
 {
@@ -328,6 +339,31 @@ static void try_after_others(void)
 
 static void on_idle_irq_work(struct irq_work *work)
 {
+}
+
+/* Whether the page of the process is in its page tables. */
+static bool is_mapped(unsigned long address)
+{
+	struct page *found;
+
+	if (get_user_pages_fast_only(address, 1, 0, &found) != 1)
+		return false;
+	put_page(found);
+	return true;
+}
+
+/* The process need not return to user mode, nor an interrupt to the kernel. */
+static void try_after_file_fault(void)
+{
+	struct page *asked;
+
+	if (is_mapped(attack.file) || get_user_pages_unlocked(attack.file, 1, &asked, 0) != 1)
+		return;
+	try_to_write();
+	put_page(asked);
+	/* Otherwise the kernel has not mapped the pages as it does a file's. */
+	if (!is_mapped(attack.file + PAGE_SIZE))
+		attack.tried = false;
 }
 
 /* No section opened the register, so none closes it: the next interrupt must notice. */
@@ -480,6 +516,8 @@ static const struct {
 	[KPKEYS_LEVEL_CALLED] = { NULL, NO_THREAD, try_called, true },
 	[KPKEYS_LEVEL_HELD_OPEN] = { by_holding_open, CPU_ELSEWHERE, try_to_write,
 				     .thread = adding_thread },
+	[KPKEYS_LEVEL_FILE_FAULT] = { NULL, NO_THREAD, try_after_file_fault, true },
+	[KPKEYS_LEVEL_VMALLOC] = { by_vmalloc, NO_THREAD, try_to_write, .gives_way = true },
 };
 
 static int in_section(u32 context)
@@ -541,6 +579,7 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	attack.kept = true;
 	attack.init_mm = (struct mm_struct *)(unsigned long)asked->init_mm;
 	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
+	attack.file = asked->file;
 	reinit_completion(&attack.done);
 	if (!contexts[context].no_section)
 		error = try_in_section(context);

@@ -43,6 +43,10 @@ enum kpkeys_level_context {
 	KPKEYS_LEVEL_CALLED,
 	/* The thread itself, after another CPU has added to the sections it is in */
 	KPKEYS_LEVEL_HELD_OPEN,
+	/* The thread itself, after a fault that mapped the pages of a file */
+	KPKEYS_LEVEL_FILE_FAULT,
+	/* The thread itself, after it has left a section in which it used vmalloc */
+	KPKEYS_LEVEL_VMALLOC,
 	KPKEYS_LEVEL_CONTEXTS,
 };
 
@@ -50,6 +54,8 @@ enum kpkeys_level_context {
  * @context: enum kpkeys_level_context
  * @init_mm: its address in /proc/kallsyms, since no module can link to it
  * @user_mode_thread: likewise
+ * @file: for KPKEYS_LEVEL_FILE_FAULT: where two pages of a file are mapped that are in
+ *        memory and that nobody has looked at there
  * @end: how the write ended
  */
 struct kpkeys_level_attack {
@@ -57,6 +63,7 @@ struct kpkeys_level_attack {
 	__u32 unused;
 	__u64 init_mm;
 	__u64 user_mode_thread;
+	__u64 file;
 	struct kpkeys_try end;
 };
 

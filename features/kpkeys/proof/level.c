@@ -10,12 +10,31 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include "kpkeys_level.h"
 #include "record.h"
 #include "symbol.h"
 #include "task.h"
 #include "write_record.h"
+
+/* The kernel maps so many bytes of a file at once, if they are in memory. */
+enum { AROUND = 16 * 4096 };
+
+/* Return the address of pages of a file that are in memory, but not in page tables. */
+static uint64_t map_file(void)
+{
+	static const char contents[2 * AROUND];
+	int file = memfd_create("file", MFD_CLOEXEC);
+	char *memory;
+
+	if (file < 0 || write(file, contents, sizeof(contents)) != sizeof(contents))
+		fail("a file");
+	memory = mmap(NULL, sizeof(contents), PROT_READ, MAP_PRIVATE, file, 0);
+	if (memory == MAP_FAILED)
+		fail("mmap");
+	return ((uintptr_t)memory + AROUND - 1) & -(uint64_t)AROUND;
+}
 
 static int try_in_open_section(int device, struct kpkeys_try *end)
 {
@@ -47,6 +66,7 @@ static void try_once(int device, struct kpkeys_level_attack attack)
 	int status;
 
 	if (child == 0) {
+		attack.file = map_file();
 		try_in(device, attack);
 		while (wait(NULL) > 0)
 			;
