@@ -115,6 +115,24 @@ def test_a_kernel_without_the_occasion_is_not_judged() -> None:
     assert writes(landed, {}, kind=float(KIND), least=1).outcome is Outcome.VULNERABLE
 
 
+@pytest.mark.parametrize(
+    ("counts", "end", "outcome"),
+    [
+        ([0], STOPPED, Outcome.BLOCKED),
+        ([2], STOPPED, Outcome.UNSUPPORTED),
+        ([2], LANDED, Outcome.VULNERABLE),
+    ],
+)
+def test_a_kernel_that_warns_of_itself_holds_nothing(
+    counts: list[int], end: Try, outcome: Outcome
+) -> None:
+    tried = {**samples(end), "warnings": np.array(counts)}
+    verdict = writes(tried, {}, kind=float(KIND), least=1)
+    assert verdict.outcome is outcome
+    if outcome is Outcome.UNSUPPORTED:
+        assert verdict.reasons == ["the kernel warned of itself: 2 times"]
+
+
 def test_other_kinds_do_not_count() -> None:
     verdict = judge((OTHER, 1, -1, 0), STOPPED, (OTHER, 0, 0x03, 0))
     assert verdict.outcome is Outcome.BLOCKED

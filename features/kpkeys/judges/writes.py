@@ -26,12 +26,13 @@ def writes(
     landed, or else 0; the error code of the page fault that ended it, or -1 if there
     was none; and how far the address of the fault is from the one written to.
     ``samples["inapplicable"]`` are kinds that the kernel offers no occasion to try.
+    ``samples["warnings"]`` are how often the kernel warned before any attack made it.
 
     VULNERABLE if a write to ``kind`` landed, BLOCKED if a protection key stopped each
     of them where it was to land. UNSUPPORTED if one ended in any other way, if there
-    were fewer than ``least``, or no occasion at least once. Nor may there be fewer than
-    on the control, unless ``varies`` is 1: where the memory of each boot decides,
-    ``least`` must do.
+    were fewer than ``least``, or no occasion at least once, or if the kernel warned.
+    Nor may there be fewer than on the control, unless ``varies`` is 1: where the memory
+    of each boot decides, ``least`` must do.
     """
     groups = samples.get("tries", _NOTHING).reshape(-1, 4)
     tried = groups[groups[:, 0] == kind, 1:]
@@ -39,6 +40,8 @@ def writes(
     if not landed:
         if kind in samples.get("inapplicable", _NOTHING):
             return unsupported("this kernel has no such section that may write")
+        if warnings := int(samples.get("warnings", _NOTHING).sum()):
+            return unsupported(f"the kernel warned of itself: {warnings} times")
         if why := _not_by_key(tried[:, 1], tried[:, 2], least):
             return unsupported(why)
     found = concluded(
