@@ -22,7 +22,7 @@ CAUGHT_BY = {
     "unkeyed-pgd": {"user-pgd", "fork"},
     "unkeyed-early": {
         *("kernel-pgd", "kernel-pud", "kernel-pmd", "vmemmap"),
-        *("fixmap", "early", "image-alias", "boot"),
+        *("fixmap", "early", "image-alias", "boot", "gigabyte"),
     },
     "unkeyed-alias": {"image-alias"},
     "entry-open": {"interrupt", "exception", "warning"},

@@ -275,7 +275,7 @@ def test_the_plan_has_the_model_everywhere_but_where_a_variant_has_its_own() -> 
     words = ("price", "kpkeys", "--plan", "--json", "-")
     plain = json.loads(run(*words).output)
     plan = json.loads(run(*words, "--cpu", "EPYC").output)
-    own = {"temper-pti": "qemu64,+pks,+la57", "no-pks": "max,-pks"}
+    own = {"temper-pti": "qemu64,+pks,+la57,+pdpe1gb", "no-pks": "max,-pks"}
     for name, variant in plan["variants"].items():
         assert variant["cpu"] == own.get(name, "EPYC")
         assert plain["variants"][name]["cpu"] == own.get(name, "")

@@ -37,6 +37,8 @@ enum kind {
 	/* Tables made while the attacker forges those records, or on a CPU that came back */
 	KIND_FORGED_POOL,
 	KIND_REPLUGGED,
+	/* Entries that map 1 GiB each */
+	KIND_GIGABYTE,
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/io.h>
 #include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
@@ -29,12 +30,16 @@
 #define AREA_PAGES  (KPKEYS_PROBE_AREA_SIZE / PAGE_SIZE)
 #define BLOCK_ORDER (PMD_SHIFT - PAGE_SHIFT)
 
+/* Nothing is there, and any CPU can address it. */
+#define FAR_AWAY (256UL << 30)
+
 /* What was made through an open file. */
 struct probe {
 	void *area;
 	struct page *area_page;
 	struct page *block;
 	bool split;
+	void __iomem *far;
 };
 
 static long tell_places(struct kpkeys_probe_places __user *user)
@@ -202,6 +207,17 @@ static long split_block(struct probe *probe)
 	return error;
 }
 
+/* Nobody looks at it, only at the tables. */
+static long map_far(struct probe *probe, __u64 __user *user)
+{
+	if (probe->far)
+		return -EBUSY;
+	probe->far = ioremap(FAR_AWAY, KPKEYS_PROBE_FAR_SIZE);
+	if (!probe->far)
+		return -ENOMEM;
+	return put_user((unsigned long)probe->far, user);
+}
+
 static long kpkeys_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct probe *probe = file->private_data;
@@ -226,6 +242,8 @@ static long kpkeys_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return new_block(probe, user);
 	case KPKEYS_PROBE_SPLIT:
 		return split_block(probe);
+	case KPKEYS_PROBE_FAR:
+		return map_far(probe, user);
 	default:
 		return -ENOTTY;
 	}
@@ -245,6 +263,8 @@ static int kpkeys_probe_release(struct inode *inode, struct file *file)
 
 	free_area(probe);
 	free_block(probe);
+	if (probe->far)
+		iounmap(probe->far);
 	kfree(probe);
 	return 0;
 }

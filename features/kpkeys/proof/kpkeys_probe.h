@@ -68,18 +68,20 @@ struct kpkeys_probe_store {
 /* Sizes of the areas and blocks below. */
 #define KPKEYS_PROBE_AREA_SIZE  (64UL << 20)
 #define KPKEYS_PROBE_BLOCK_SIZE (2UL << 20)
+#define KPKEYS_PROBE_FAR_SIZE   (8UL << 30)
 
 #define KPKEYS_PROBE_PLACES _IOR('P', 0, struct kpkeys_probe_places)
 #define KPKEYS_PROBE_READ   _IOW('P', 1, struct kpkeys_probe_read)
 #define KPKEYS_PROBE_WRITE  _IOWR('P', 2, struct kpkeys_probe_write)
 /*
- * Make a new area of pages in vmalloc space, in the caller or in a kernel thread, or a
- * new block of kernel memory; the argument receives its address. An open file has at
- * most one of each, until it is closed.
+ * Make a new area of pages in vmalloc space, in the caller or in a kernel thread, a new
+ * block of kernel memory, or a mapping of a far end of the physical address space; the
+ * argument receives its address. An open file has at most one of each, until it is closed.
  */
 #define KPKEYS_PROBE_AREA           _IOR('P', 3, __u64)
 #define KPKEYS_PROBE_AREA_BY_THREAD _IOR('P', 4, __u64)
 #define KPKEYS_PROBE_BLOCK          _IOR('P', 5, __u64)
+#define KPKEYS_PROBE_FAR            _IOR('P', 9, __u64)
 /* Make the kernel map the first page of the block differently from the rest. */
 #define KPKEYS_PROBE_SPLIT _IO('P', 6)
 /* Write to kernel memory, unless that faults. */

@@ -81,6 +81,21 @@ static void try_split_of_kernel(const struct tables *t, size_t tries)
 	}
 }
 
+/* The kernel maps what is large and aligned by the largest pages that the CPU has. */
+static void try_gigabytes(const struct tables *t, size_t tries)
+{
+	uint64_t far = probe_make(probe_open(), KPKEYS_PROBE_FAR), size = level_size(t, PUD);
+
+	for (size_t i = 0; i < tries && far; i++) {
+		struct table_entry leaf = find_leaf(t, far + i * size % KPKEYS_PROBE_FAR_SIZE);
+
+		if (leaf.level == PUD)
+			attack(t, leaf, KIND_GIGABYTE);
+		else
+			fputs("no page of 1 GiB for the kernel\n", stderr);
+	}
+}
+
 static void try_child(const struct tables *t)
 {
 	struct tables child = *t;
@@ -234,6 +249,7 @@ static void try_kernel(const struct tables *own, size_t tries)
 	try_area(&kernel, KPKEYS_PROBE_AREA, tries, KIND_VMALLOC_PTE);
 	try_area(&kernel, KPKEYS_PROBE_AREA_BY_THREAD, tries, KIND_KTHREAD);
 	try_split_of_kernel(&kernel, tries);
+	try_gigabytes(&kernel, tries);
 }
 
 int main(int argc, char **argv)
