@@ -22,7 +22,7 @@ VARIANT = "no-batching"
 def test_batching_is_what_keeps_switches_few() -> None:
     boots = boot_each([VARIANT], (*SYSCALLS, *FEW_AND_TABLE))
     assert {check.on for check in boots[VARIANT].checks} == {True}
-    few, table = (switches(boots[VARIANT], name) for name in FEW_AND_TABLE)
+    few, table = (switches(boots, VARIANT, name) for name in FEW_AND_TABLE)
     assert table - few > 2 * 400
     for workload in SYSCALLS:
         assert len(boots[VARIANT].quiet[workload]) == 1

@@ -15,7 +15,9 @@ from temper.run.prepare import Prepared
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 KPKEYS = feature_named("kpkeys")
-NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_lazy_mmu", "test_pause"}
+NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_splits"}
+# Where nothing is done to memory that is freed, there is nothing to see.
+NEEDS_TRACES = {"test_freed"}
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +32,30 @@ def results(whole: Prepared, cmdline: str, cpu: str = "") -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("cpu", "cmdline"),
-    [("", ""), ("max,-la57", ""), ("qemu64,+pks", "pti=on")],
+    [
+        ("", "init_on_free=1"),
+        ("max,-la57", "init_on_free=1"),
+        ("qemu64,+pks", "pti=on init_on_free=1"),
+    ],
     ids=["5 levels", "4 levels", "4 levels with isolation"],
 )
 def test_all_pass_where_keys_are_enforced(
     whole: Prepared, cpu: str, cmdline: str
 ) -> None:
     found = results(whole, cmdline, cpu)
-    assert len(found) >= 15
+    assert len(found) >= 19
     assert set(found.values()) == {"ok"}, found
+
+
+def test_only_one_skips_by_default(whole: Prepared) -> None:
+    found = results(whole, "")
+    assert {name for name, how in found.items() if how != "ok"} == NEEDS_TRACES
 
 
 def test_those_of_page_tables_skip_without_the_option(whole: Prepared) -> None:
     found = results(whole, "kpkeys_pgtables=off")
     skipped = {name for name, how in found.items() if how == "skip"}
-    assert skipped == NEEDS_PGTABLES
+    assert skipped == NEEDS_PGTABLES | NEEDS_TRACES
     assert Counter(found.values())["not ok"] == 0
 
 
@@ -61,7 +72,9 @@ def test_all_skip_without_keys(whole: Prepared, cpu: str, cmdline: str) -> None:
         ("switch-open", "test_sleep"),
         ("entry-open", "test_interrupt"),
         ("nested-open", "test_nested"),
-        ("pause-open", "test_pause"),
+        ("guard-open", "test_level"),
+        ("no-blocks", "test_pairs"),
+        ("no-blocks", "test_fragmented"),
     ],
 )
 def test_they_notice_a_sabotage(whole: Prepared, sabotage: str, test: str) -> None:

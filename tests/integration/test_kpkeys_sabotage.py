@@ -32,7 +32,8 @@ CAUGHT_BY = {
     "switch-open": {"preempt", "sleep"},
     "guard-open": {"after", "after-others"},
     "nested-open": {"nested", "vmalloc-inside"},
-    "pause-open": {"called"},
+    "call-open": {"called"},
+    "count-open": {"counted"},
     "replug-open": {"replugged"},
     "filemap-open": {"file-fault"},
     "unkeyed-records": {"records", "held-open"},
@@ -51,7 +52,7 @@ READ_ONLY = "read-only-alias"
 PROOFS = [
     name
     for name, proof in KPKEYS.proofs.items()
-    if proof.program in ("writes", "level", "records")
+    if proof.program in ("writes", "level", "records", "count")
 ]
 
 

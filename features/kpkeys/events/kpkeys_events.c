@@ -101,7 +101,7 @@ static int in_section(pte_t *pte, unsigned long address, void *data)
 	unsigned long end = *(unsigned long *)data;
 	bool could;
 
-	arch_enter_lazy_mmu_mode();
+	kpkeys_pgtables_raise();
 	could = lands(pte);
 	WRITE_ONCE(section, pte);
 	pr_info("in a section\n");
@@ -109,7 +109,7 @@ static int in_section(pte_t *pte, unsigned long address, void *data)
 		cpu_relax();
 	WRITE_ONCE(section, NULL);
 	last = could && lands(pte) ? "kept" : "lost";
-	arch_leave_lazy_mmu_mode();
+	kpkeys_pgtables_lower();
 	return 0;
 }
 

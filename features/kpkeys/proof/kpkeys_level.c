@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tries to write to a page table while another thread may: one that is in the middle of
- * a lazy MMU section of the kernel.
+ * a section that writes many entries.
  *
  * It works on any kernel, and also checks that the thread itself can write, before and
  * after, unless it slept. Only the code that forges records knows how the kernel lets
@@ -78,6 +78,27 @@ static bool write_lands(void)
 {
 	return try_to_change(entry).landed;
 }
+
+/* As loops over entries do. A kernel that lets anybody write has no sections. */
+#ifdef CONFIG_KPKEYS_HARDENED_PGTABLES
+static void enter_section(void)
+{
+	kpkeys_pgtables_raise();
+}
+
+static void leave_section(void)
+{
+	kpkeys_pgtables_lower();
+}
+#else
+static void enter_section(void)
+{
+}
+
+static void leave_section(void)
+{
+}
+#endif
 
 static void try_to_write(void)
 {
@@ -311,8 +332,8 @@ static int by_other_cpu(void)
 
 static int by_nesting(void)
 {
-	arch_enter_lazy_mmu_mode();
-	arch_leave_lazy_mmu_mode();
+	enter_section();
+	leave_section();
 	return 0;
 }
 
@@ -563,9 +584,9 @@ static int try_in_section(u32 context)
 	if (error)
 		return error;
 	WRITE_ONCE(attack.writer, current);
-	arch_enter_lazy_mmu_mode();
+	enter_section();
 	error = in_section(context);
-	arch_leave_lazy_mmu_mode();
+	leave_section();
 	WRITE_ONCE(attack.writer, NULL);
 	return error;
 }
@@ -619,10 +640,10 @@ static long checked_attack(struct kpkeys_level_attack __user *user)
 
 static int stay_in_section(void)
 {
-	arch_enter_lazy_mmu_mode();
+	enter_section();
 	if (write_lands())
 		return 0;
-	arch_leave_lazy_mmu_mode();
+	leave_section();
 	return -ENXIO;
 }
 

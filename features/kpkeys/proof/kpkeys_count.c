@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Has the kernel write to a page table where it counts what a process maps: an attacker
+ * who can write one word says that a page is part of a larger one, which would lie in a
+ * page table. Then fork counts its reference there.
+ *
+ * It works on any kernel. A count that faults is skipped, so that the attacker lives on.
+ */
+#include <asm/special_insns.h>
+#include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/kdebug.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/page-flags.h>
+#include <linux/pgtable.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "kpkeys_count.h"
+
+/* What the kernel reads of a descriptor reaches this many entries back from its count. */
+enum { ENTRIES_BEFORE = 7 };
+
+/* Takes part of the descriptor for tail pages: bit 0 says that it is one. */
+enum { TAIL = 1 };
+
+static DEFINE_MUTEX(attack_lock);
+
+/* The page whose descriptor lies, and its truth. */
+static struct page *page;
+static unsigned long head;
+
+/*
+ * The last page of an area, for the entry behind it: no area begins there, so it is 0.
+ * The count of mappings is in the last entry of the area.
+ */
+static void *area;
+static u64 *target;
+static u64 last_of_area;
+
+static struct task_struct *attacker;
+
+/* How the first of its counts ended. */
+static struct kpkeys_try end;
+
+/* The folio whose count of references is the target. */
+static struct folio *forged_folio(void)
+{
+	return (void *)target - offsetof(struct folio, _refcount);
+}
+
+/* The size of an instruction that adds to memory with the bus locked, or 0. */
+static size_t count_size(const u8 *insn)
+{
+	const u8 *at = insn;
+	bool immediate;
+	u8 modrm;
+
+	if (*at++ != 0xf0)
+		return 0;
+	if ((*at & 0xf0) == 0x40)
+		at++;
+	immediate = *at == 0x83;
+	if (!immediate && *at != 0xff)
+		return 0;
+	modrm = at[1];
+	/* With an offset of a byte, and perhaps an index */
+	if (modrm >> 6 != 1)
+		return 0;
+	return at - insn + 3 + ((modrm & 7) == 4) + immediate;
+}
+
+static int on_die(struct notifier_block *block, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+	size_t size;
+
+	if (event != DIE_OOPS || current != READ_ONCE(attacker))
+		return NOTIFY_DONE;
+	size = count_size((const u8 *)args->regs->ip);
+	if (!size)
+		return NOTIFY_DONE;
+	if (end.code == KPKEYS_NO_FAULT) {
+		end.code = args->err;
+		end.astray = native_read_cr2() - (unsigned long)target;
+	}
+	args->regs->ip += size;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block die_notifier = { .notifier_call = on_die };
+
+/* It must not pass for a large folio or an anonymous one: these are counted elsewhere. */
+static bool passes_for_file(const struct folio *folio)
+{
+	return !(READ_ONCE(folio->flags) & BIT(PG_head)) &&
+	       !((unsigned long)READ_ONCE(folio->mapping) & PAGE_MAPPING_FLAGS);
+}
+
+static long aim(void)
+{
+	if (attacker)
+		return -EBUSY;
+	if (*target || !passes_for_file(forged_folio()))
+		return -EDOM;
+	last_of_area = target[-1];
+	head = READ_ONCE(page->compound_head);
+	end = (struct kpkeys_try){ .code = KPKEYS_NO_FAULT };
+	WRITE_ONCE(attacker, current);
+	WRITE_ONCE(page->compound_head, (unsigned long)forged_folio() | TAIL);
+	return 0;
+}
+
+static void put_entry(u64 *entry, u64 value)
+{
+	__put_kernel_nofault(entry, &value, u64, fault);
+fault:;
+}
+
+static long restore(struct kpkeys_try __user *user)
+{
+	if (attacker != current)
+		return -EINVAL;
+	WRITE_ONCE(page->compound_head, head);
+	end.landed = READ_ONCE(*target) || READ_ONCE(target[-1]) != last_of_area;
+	if (end.landed) {
+		put_entry(target, 0);
+		put_entry(target - 1, last_of_area);
+	}
+	/* The child has the page, and will count it off. */
+	page_ref_inc(page);
+	atomic_inc(&page->_mapcount);
+	WRITE_ONCE(attacker, NULL);
+	return copy_to_user(user, &end, sizeof(end)) ? -EFAULT : 0;
+}
+
+static long kpkeys_count_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	guard(mutex)(&attack_lock);
+	switch (cmd) {
+	case KPKEYS_COUNT_AIM:
+		return aim();
+	case KPKEYS_COUNT_RESTORE:
+		return restore((struct kpkeys_try __user *)arg);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int kpkeys_count_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return vm_insert_page(vma, vma->vm_start, page);
+}
+
+static const struct file_operations kpkeys_count_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = kpkeys_count_ioctl,
+	.mmap = kpkeys_count_mmap,
+};
+
+static struct miscdevice kpkeys_count_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kpkeys_count",
+	.fops = &kpkeys_count_fops,
+	.mode = 0600,
+};
+
+static int __init kpkeys_count_init(void)
+{
+	unsigned int level;
+	unsigned long last;
+	int error = -ENOMEM;
+
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	area = vmalloc(ENTRIES_BEFORE * PAGE_SIZE);
+	if (!page || !area)
+		goto free;
+	last = (unsigned long)area + (ENTRIES_BEFORE - 1) * PAGE_SIZE;
+	target = (u64 *)lookup_address(last, &level) + 1;
+	register_die_notifier(&die_notifier);
+	error = misc_register(&kpkeys_count_device);
+	if (!error)
+		return 0;
+	unregister_die_notifier(&die_notifier);
+free:
+	vfree(area);
+	if (page)
+		__free_page(page);
+	return error;
+}
+module_init(kpkeys_count_init);
+
+static void __exit kpkeys_count_exit(void)
+{
+	misc_deregister(&kpkeys_count_device);
+	unregister_die_notifier(&die_notifier);
+	vfree(area);
+	__free_page(page);
+}
+module_exit(kpkeys_count_exit);
+
+MODULE_DESCRIPTION("Has the kernel count in a page table");
+MODULE_LICENSE("GPL");
