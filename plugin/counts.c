@@ -16,14 +16,12 @@
 #include <string.h>
 
 #include "classes.h"
-#include "qemu_plugin.h"
+#include "levels.h"
 
 enum { USER, KERNEL, RINGS };
 enum { MAX_REGIONS = 4096 };
 
 typedef uint64_t counts_t[RINGS][MAX_CLASSES];
-
-int qemu_plugin_version = TEMPER_PLUGIN_API;
 
 static const char *const ring_names[RINGS] = { "user", "kernel" };
 static counts_t at_begin;
@@ -32,56 +30,16 @@ static counts_t regions[MAX_REGIONS];
 static unsigned int nr_regions;
 static const char *out_path;
 
-#if TEMPER_PLUGIN_API >= 2
-static struct qemu_plugin_scoreboard *scoreboard;
-
-static qemu_plugin_u64 counter(unsigned int ring, unsigned int class)
+static unsigned int counter_of(unsigned int ring, unsigned int class)
 {
-	return (qemu_plugin_u64){
-		.score = scoreboard,
-		.offset = (ring * MAX_CLASSES + class) * sizeof(uint64_t),
-	};
+	return ring * MAX_CLASSES + class;
 }
-
-static void counters_create(void)
-{
-	scoreboard = qemu_plugin_scoreboard_new(sizeof(counts_t));
-}
-
-static uint64_t counter_read(unsigned int ring, unsigned int class)
-{
-	return qemu_plugin_u64_sum(counter(ring, class));
-}
-
-static void counter_add_on(struct qemu_plugin_insn *insn, unsigned int ring, unsigned int class)
-{
-	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_ADD_U64,
-							    counter(ring, class), 1);
-}
-#else
-static counts_t counters;
-
-static void counters_create(void)
-{
-}
-
-static uint64_t counter_read(unsigned int ring, unsigned int class)
-{
-	return counters[ring][class];
-}
-
-static void counter_add_on(struct qemu_plugin_insn *insn, unsigned int ring, unsigned int class)
-{
-	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64,
-						   &counters[ring][class], 1);
-}
-#endif
 
 static void read_all(counts_t counts)
 {
 	for (unsigned int ring = 0; ring < RINGS; ring++)
 		for (unsigned int class = 0; class_names[class]; class++)
-			counts[ring][class] = counter_read(ring, class);
+			counts[ring][class] = counter_read(counter_of(ring, class));
 }
 
 static void on_begin(unsigned int vcpu, void *userdata)
@@ -115,20 +73,6 @@ static void on_end(unsigned int vcpu, void *userdata)
 		nr_regions++;
 }
 
-static size_t insn_bytes(struct qemu_plugin_insn *insn, uint8_t *bytes)
-{
-	size_t size = qemu_plugin_insn_size(insn);
-
-	if (size > MAX_INSN_BYTES)
-		size = MAX_INSN_BYTES;
-#if TEMPER_PLUGIN_API >= 3
-	return qemu_plugin_insn_data(insn, bytes, size);
-#else
-	memcpy(bytes, qemu_plugin_insn_data(insn), size);
-	return size;
-#endif
-}
-
 static void on_insn(struct qemu_plugin_insn *insn)
 {
 	uint8_t bytes[MAX_INSN_BYTES];
@@ -148,7 +92,7 @@ static void on_insn(struct qemu_plugin_insn *insn)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_end, QEMU_PLUGIN_CB_NO_REGS, NULL);
 		break;
 	case MARKER_NONE:
-		counter_add_on(insn, ring, insn_class(bytes, size));
+		counter_add_on(insn, counter_of(ring, insn_class(bytes, size)));
 		break;
 	}
 }
@@ -190,45 +134,6 @@ static void write_regions(void)
 	fclose(out);
 }
 
-#if TEMPER_PLUGIN_API >= 7
-static void on_translate(struct qemu_plugin_tb *tb, void *userdata)
-{
-	(void)userdata;
-	on_block(tb);
-}
-
-static void on_exit_qemu(void *userdata)
-{
-	(void)userdata;
-	write_regions();
-}
-
-static void register_callbacks(qemu_plugin_id_t id)
-{
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);
-	qemu_plugin_register_atexit_cb(id, on_exit_qemu, NULL);
-}
-#else
-static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
-{
-	(void)id;
-	on_block(tb);
-}
-
-static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
-{
-	(void)id;
-	(void)userdata;
-	write_regions();
-}
-
-static void register_callbacks(qemu_plugin_id_t id)
-{
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-	qemu_plugin_register_atexit_cb(id, on_exit_qemu, NULL);
-}
-#endif
-
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	(void)info;
@@ -239,7 +144,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	out_path = strdup(argv[0] + 4);
 	if (!out_path)
 		return -1;
-	counters_create();
-	register_callbacks(id);
+	counters_create(RINGS * MAX_CLASSES);
+	call_on(id, on_block, write_regions);
 	return 0;
 }

@@ -58,7 +58,8 @@ def api_level(qemu: str) -> int:
 
 def build_plugin(arch: Arch, level: int, cache: Cache, progress: Progress) -> Path:
     """Return the plugin for guests of ``arch``, built for an API level."""
-    sources = [SOURCES / "counts.c", SOURCES / f"classes_{arch.name}.c"]
+    stems = ("counts", "levels", f"classes_{arch.name}")
+    sources = [SOURCES / f"{stem}.c" for stem in stems]
     key = key_of(
         {
             "files": {
