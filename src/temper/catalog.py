@@ -25,7 +25,7 @@ from temper.errors import InputError
 from temper.extension import judge_named
 from temper.paths import FEATURES
 from temper.record.outcome import Outcome
-from temper.record.plan import Plain, Switch
+from temper.record.plan import Plain, Register, Switch
 from temper.workloads import all_workloads
 
 _Kind = TypeVar("_Kind")
@@ -206,6 +206,8 @@ class Feature(Plain):
     """Regular expressions of console lines by which the feature's code complains."""
     switches: dict[ArchName, Switch] = Field(default_factory=dict)
     """architecture -> the feature's expensive register write, if it has one."""
+    registers: dict[ArchName, Register] = Field(default_factory=dict)
+    """architecture -> the register that opens what it protects, if it has one."""
     folder: Path
 
     @field_validator("sabotages")
@@ -236,6 +238,8 @@ class Feature(Plain):
                 raise ValueError(f"proof '{name}' is for {sorted(foreign)}")
         if foreign := self.switches.keys() - set(self.architectures):
             raise ValueError(f"switches are for {sorted(foreign)}")
+        if foreign := self.registers.keys() - set(self.architectures):
+            raise ValueError(f"registers are for {sorted(foreign)}")
         return self
 
     def _check_roles(self) -> None:

@@ -9,6 +9,7 @@ from temper.record.wire import (
     AnyRecord,
     Classes,
     Exit,
+    Exposure,
     Histogram,
     InForce,
     WireError,
@@ -30,6 +31,8 @@ class BootResults:
     """workload -> histogram of the other samples."""
     classes: dict[str, dict[str, int]] = field(default_factory=dict)
     """workload -> instructions by class over its marked region."""
+    exposures: dict[str, Exposure] = field(default_factory=dict)
+    """workload -> the open stretches of a register, if one was watched."""
     checks: list[InForce] = field(default_factory=list)
     failures: list[Exit] = field(default_factory=list)
     """Programs of the job that ended with a status other than 0."""
@@ -45,6 +48,7 @@ def boot_results(boot: StoredBoot) -> BootResults:
     results = BootResults(boot.facts)
     parts: dict[tuple[str, bool], list[dict[int, int]]] = defaultdict(list)
     regions: dict[int, dict[str, int]] = {}
+    exposures: dict[int, Exposure] = {}
     for record in _records(boot, results.name):
         match record:
             case Histogram():
@@ -53,6 +57,8 @@ def boot_results(boot: StoredBoot) -> BootResults:
                 results.workloads[record.workload] = record
             case Classes():
                 regions[record.region] = record.counts
+            case Exposure():
+                exposures[record.region] = record
             case InForce():
                 results.checks.append(record)
             case Exit() if record.status:
@@ -63,6 +69,8 @@ def boot_results(boot: StoredBoot) -> BootResults:
         results.quiet[name] = merge(parts[name, False])
         results.ticked[name] = merge(parts[name, True])
         results.classes[name] = regions.get(workload.region, {})
+        if workload.region in exposures:
+            results.exposures[name] = exposures[workload.region]
         _check_complete(results, name)
     return results
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from temper.analysis.exposure import ExposureReport
 from temper.analysis.in_force import objection
 from temper.analysis.models import (
     InForceSummary,
@@ -52,7 +53,7 @@ class Suite:
         return next(result for result in order if result in results)
 
 
-Checked = PriceReport | ProofReport | TrialReport | ExactnessReport
+Checked = PriceReport | ProofReport | TrialReport | ExactnessReport | ExposureReport
 
 
 def suites(report: Checked) -> list[Suite]:
@@ -69,6 +70,8 @@ def suites(report: Checked) -> list[Suite]:
             parts = {"boots": [*map(_boot, report.boots), *_missing(report.missing)]}
         case ExactnessReport():
             parts = {"counts": [_check("the same in all boots", *_equality(report))]}
+        case ExposureReport():
+            parts = {name: list(_exposed(report, name)) for name in report.variants}
     return [
         Suite(f"{report.kind} {report.feature}: {name}", tuple(checks))
         for name, checks in parts.items()
@@ -146,6 +149,15 @@ def _of_variant(report: PriceReport, variant: str) -> Iterator[Check]:
         if row.result_class == "p50" and row.without_ticks and row.variant == variant:
             price = f"p50 {row.value:g} {row.unit}, {row.delta:+g} compared with "
             yield _check(row.workload, True, [price + report.baseline])
+
+
+def _exposed(report: ExposureReport, variant: str) -> Iterator[Check]:
+    yield from _in_force(report.in_force, variant)
+    refused = report.refused.get(variant)
+    yield _check("measured", not refused, [refused] if refused else [])
+    if not refused:
+        faults = report.faults.get(variant, [])
+        yield _check("never open when it must not be", not faults, faults)
 
 
 def _boot(boot: TrialBoot) -> Check:

@@ -30,12 +30,12 @@ def refusals(
 ) -> dict[str, str]:
     """Return variant -> why it has no price; without a baseline, none has one."""
     baseline = run.plan.baseline
-    reasons = {variant: _failed_boot(run, variant) for variant in boots}
+    reasons = {variant: failed_boot(run, variant) for variant in boots}
     for variant, kept in boots.items():
         reasons[variant] = (
             reasons[variant]
-            or _incomplete(kept, boots[baseline])
-            or _not_in_force(kept, in_force.get(variant))
+            or incomplete(kept, boots[baseline])
+            or not_in_force(kept, in_force.get(variant))
             or _not_comparable(kept, boots[baseline])
         )
     if reasons[baseline]:
@@ -44,7 +44,8 @@ def refusals(
     return {variant: reason for variant, reason in reasons.items() if reason}
 
 
-def _failed_boot(run: StoredRun, variant: str) -> str:
+def failed_boot(run: StoredRun, variant: str) -> str:
+    """Object to a boot that failed, or whose kernel complained."""
     for boot in run.boots:
         if boot.facts.variant != variant:
             continue
@@ -57,7 +58,8 @@ def _failed_boot(run: StoredRun, variant: str) -> str:
     return ""
 
 
-def _incomplete(boots: Sequence[BootResults], baseline: Sequence[BootResults]) -> str:
+def incomplete(boots: Sequence[BootResults], baseline: Sequence[BootResults]) -> str:
+    """Object to a program that failed, and to a workload that only the baseline has."""
     if not boots:
         return "none of its boots finished"
     for boot in boots:
@@ -72,7 +74,7 @@ def _incomplete(boots: Sequence[BootResults], baseline: Sequence[BootResults]) -
     return ""
 
 
-def _not_in_force(boots: Sequence[BootResults], summary: InForceSummary | None) -> str:
+def not_in_force(boots: Sequence[BootResults], summary: InForceSummary | None) -> str:
     """Object to checks that failed, and to any boot without one."""
     if summary is None:
         return ""

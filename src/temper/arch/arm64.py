@@ -25,6 +25,7 @@ ARM64 = Arch(
     cmdline="console=ttyAMA0 panic=-1",
     # At a random address, a kernel without E0PD unmaps itself in user mode.
     exact_cmdline="nokaslr",
+    as_linked_cmdline="nokaslr",
     machine_config=(
         *("CONFIG_BLK_DEV_INITRD=y", "CONFIG_SERIAL_AMBA_PL011_CONSOLE=y"),
         *("CONFIG_SERIAL_8250=y", "CONFIG_SERIAL_8250_PCI=y"),

@@ -42,6 +42,8 @@ class Arch:
     """Kernel command line that every variant needs in order to talk to us."""
     exact_cmdline: str
     """Kernel command line for exact counts, in addition to ``cmdline``."""
+    as_linked_cmdline: str
+    """Kernel command line for a kernel at the addresses of its System.map."""
     machine_config: tuple[str, ...]
     """``CONFIG_X=y`` lines that a kernel needs to print anything on the machine."""
     free_clock: str

@@ -10,6 +10,7 @@ from temper import __version__
 from temper.cli import (
     cache,
     catalogue,
+    exposure,
     manual,
     measure,
     results,
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for commands in (catalogue, measure, trials, results, runs, manual):
+for commands in (catalogue, measure, exposure, trials, results, runs, manual):
     app.add_typer(commands.app)
 app.add_typer(selftest.app, name="selftest")
 app.add_typer(cache.app, name="cache")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from temper.analysis.exposure import ExposureReport, exposure_report
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
@@ -25,6 +26,7 @@ from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import Report
 from temper.report.document import Document
+from temper.report.exposure_document import exposure_document
 from temper.report.html import to_html
 from temper.report.markdown import to_markdown
 from temper.report.price_document import price_document
@@ -119,6 +121,8 @@ def _report(run: StoredRun) -> Report:
             return trial_report(run)
         case Kind.SELFTEST:
             return exactness_report(run)
+        case Kind.EXPOSURE:
+            return exposure_report(run)
         case Kind.PRICE | Kind.COMPARE:
             return price_report(run)
 
@@ -131,5 +135,7 @@ def _document(report: Report) -> Document:
             return trial_document(report)
         case ExactnessReport():
             return exactness_document(report)
+        case ExposureReport():
+            return exposure_document(report)
         case PriceReport():
             return price_document(report)

@@ -5,6 +5,7 @@ from temper.kernel.cache import Cache
 from temper.kernel.given import Given, Image, find_given, ready_image
 from temper.kernel.module import build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
+from temper.kernel.watched import Watched, watched
 
 __all__ = [
     "Cache",
@@ -13,6 +14,7 @@ __all__ = [
     "Kernel",
     "KernelSpec",
     "Source",
+    "Watched",
     "build",
     "build_module",
     "expected_seconds",
@@ -22,4 +24,5 @@ __all__ = [
     "ready_image",
     "source_at",
     "source_tree",
+    "watched",
 ]

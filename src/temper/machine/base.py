@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from temper.arch import Arch
+from temper.kernel import Watched
 from temper.machine.qemu import Guest
 from temper.machine.watcher import Watcher
 from temper.record.boot import MachineFacts
@@ -35,6 +36,8 @@ class BootRequest:
     """True: it is led from outside instead of having a job, and may restart."""
     hardware: tuple[str, ...] = ()
     """More options of the machine."""
+    watched: Watched | None = None
+    """The register whose open stretches to measure, if its clock is exact."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Builds the counting plugin for the QEMU at hand."""
+"""Builds plugins for the QEMU at hand."""
 
 import re
 import tempfile
@@ -19,6 +19,8 @@ LEVELS = range(1, 8)
 """API levels that plugin/qemu_plugin.h knows."""
 
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
+# Two of them in one QEMU must not call each other's functions.
+_HIDDEN = "-fvisibility=hidden"
 _TIMEOUT = 60.0
 
 # QEMU turns this down and says which level it speaks.
@@ -56,29 +58,36 @@ def api_level(qemu: str) -> int:
     return level
 
 
-def build_plugin(arch: Arch, level: int, cache: Cache, progress: Progress) -> Path:
-    """Return the plugin for guests of ``arch``, built for an API level."""
-    stems = ("counts", "levels", f"classes_{arch.name}")
-    sources = [SOURCES / f"{stem}.c" for stem in stems]
+PLUGINS = {"counts": (), "exposure": ("stretches", "tally")}
+"""Plugin -> its C files besides its own and those that all have."""
+
+
+def build_plugin(
+    name: str, arch: Arch, level: int, cache: Cache, progress: Progress
+) -> Path:
+    """Return a plugin for guests of ``arch``, built for an API level."""
+    stems = (name, *PLUGINS[name], "levels", f"classes_{arch.name}")
     key = key_of(
         {
             "files": {
                 path.name: path.read_text(encoding="utf-8")
                 for path in sorted(SOURCES.glob("*.[ch]"))
             },
+            "plugin": name,
             "arch": arch.name,
             "level": level,
-            "flags": _FLAGS,
+            "flags": (*_FLAGS, _HIDDEN),
         }
     )
 
     def make(result: Path, _work: Path) -> EntryFacts:
-        level_flag = f"-DTEMPER_PLUGIN_API={level}"
-        _compile([level_flag, *map(str, sources)], result / "counts.so")
+        sources = [str(SOURCES / f"{stem}.c") for stem in stems]
+        flags = (_HIDDEN, f"-DTEMPER_PLUGIN_API={level}")
+        _compile([*flags, *sources], result / f"{name}.so")
         return {"arch": arch.name, "level": level}
 
-    title = f"QEMU plugin for {arch.name}, API level {level}"
-    return cache.entry("programs", key, title, make, progress).folder / "counts.so"
+    title = f"QEMU plugin {name} for {arch.name}, API level {level}"
+    return cache.entry("programs", key, title, make, progress).folder / f"{name}.so"
 
 
 def _compile(arguments: list[str], output: Path, source: str = "") -> None:

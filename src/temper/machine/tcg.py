@@ -41,6 +41,7 @@ from temper.record.wire import (
     AnyRecord,
     Classes,
     End,
+    Exposure,
     WireError,
     Workload,
     parse_line,
@@ -81,7 +82,7 @@ class Tcg:
     def prepare(self) -> None:
         """Build the plugin; raise InfraError without QEMU."""
         qemu_version(self._arch.qemu)
-        self._plugin()
+        self._plugin("counts")
 
     def clock(self, exact: bool) -> Clock:
         """Say what it is: with exact counts, QEMU's count of instructions."""
@@ -126,8 +127,12 @@ class Tcg:
         """Boot ``request``; see Machine.boot."""
         command = self._command(request, work)
         if request.exact:
-            out = escaped(work / "classes")
-            command += ["-plugin", f"file={escaped(self._plugin())},out={out}"]
+            command += self._plugin_words("counts", out=work / "classes")
+        if request.watched:
+            writes = work / "writes"
+            writes.write_text(request.watched.as_lines(), encoding="ascii")
+            out = work / "exposure"
+            command += self._plugin_words("exposure", out=out, writes=writes)
         try:
             _Job(command, work, self._limits, watcher).run()
             console = text_of(work / "console")
@@ -137,7 +142,10 @@ class Tcg:
                 raise
             raise self._unheard(error) from error
         if request.exact:
-            records += _class_records(text_of(work / "classes"), records)
+            records += _counted(text_of(work / "classes"), records, Classes)
+        if request.watched:
+            text = request.watched.named(text_of(work / "exposure"))
+            records += _counted(text, records, Exposure)
         return BootResult(records, console)
 
     def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
@@ -149,9 +157,14 @@ class Tcg:
         config = ", ".join(self.needs(exact=False).config)
         return BootError(f"{error.message}; to be heard it needs {config}")
 
-    def _plugin(self) -> Path:
+    def _plugin_words(self, name: str, **arguments: Path) -> list[str]:
+        files = {"file": self._plugin(name), **arguments}
+        words = (f"{key}={escaped(path)}" for key, path in files.items())
+        return ["-plugin", ",".join(words)]
+
+    def _plugin(self, name: str) -> Path:
         level = api_level(self._arch.qemu)
-        return build_plugin(self._arch, level, self._cache, self._progress)
+        return build_plugin(name, self._arch, level, self._cache, self._progress)
 
     def _cmdline(self, request: BootRequest) -> str:
         needed = self.needs(request.exact).cmdline
@@ -272,17 +285,19 @@ def _records(text: str, console: str) -> list[AnyRecord]:
     )
 
 
-def _class_records(text: str, records: list[AnyRecord]) -> list[AnyRecord]:
-    """Parse what the plugin wrote; raise InfraError unless it saw all workloads."""
+def _counted(
+    text: str, records: list[AnyRecord], kind: type[Classes | Exposure]
+) -> list[AnyRecord]:
+    """Parse what a plugin wrote; raise InfraError unless it saw all workloads."""
     try:
-        classes = [
+        counted = [
             parse_record({"n": number, **json.loads(line)})
             for number, line in enumerate(text.splitlines(), len(records))
         ]
     except (WireError, json.JSONDecodeError) as error:
         raise InfraError(f"the QEMU plugin wrote something odd: {error}") from error
     wanted = {record.region for record in records if isinstance(record, Workload)}
-    unseen = wanted - {found.region for found in classes if isinstance(found, Classes)}
+    unseen = wanted - {found.region for found in counted if isinstance(found, kind)}
     if unseen:
         raise InfraError(f"the QEMU plugin counted nothing in region {min(unseen)}")
-    return classes
+    return counted

@@ -1,10 +1,10 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove``, ``compare``, ``stress``,
-``events`` or ``selftest``. Its plan says what has to be built, what has to be booted,
-and all that its verdict depends on. So the plan can be printed, stored and sent
-elsewhere, and a stored run is judged by its own plan alone, whatever has become of the
-feature since.
+A *run* is one call of ``temper price``, ``prove``, ``compare``, ``exposure``,
+``stress``, ``events`` or ``selftest``. Its plan says what has to be built, what has to
+be booted, and all that its verdict depends on. So the plan can be printed, stored and
+sent elsewhere, and a stored run is judged by its own plan alone, whatever has become of
+the feature since.
 
 Paths of files in the checkout are relative to it; all others are absolute.
 """
@@ -33,6 +33,7 @@ class Kind(StrEnum):
     PRICE = "price"
     PROVE = "prove"
     COMPARE = "compare"
+    EXPOSURE = "exposure"
     STRESS = "stress"
     EVENTS = "events"
     SELFTEST = "selftest"
@@ -126,6 +127,21 @@ class Switch(Plain):
         if not 0 < self.cycles[0] <= self.cycles[1] < math.inf:
             raise ValueError("cycles must be the least and the most, above 0")
         return self
+
+
+class Register(Plain):
+    """A register of the CPU that opens memory to writes by the kernel."""
+
+    title: str
+    """What is open meanwhile, such as ``page tables``."""
+    msr: int
+    """Its number."""
+    opens: int
+    """The value that opens it."""
+    closes: int
+    """The value that closes it; no other is written."""
+    never: tuple[str, ...] = ()
+    """Functions that must not run while it is open; ``*`` stands for any letters."""
 
 
 class Programs(Plain):
@@ -276,8 +292,10 @@ class RunPlan(Plain):
     """The feature's proofs for this architecture that the user did not ask for."""
     switch: Switch | None = None
     """The expensive register write that the feature states, if any (price)."""
+    watched: Register | None = None
+    """The register whose open stretches are measured (exposure)."""
     calls: int = 0
-    """System calls to time in each boot (price, compare)."""
+    """System calls to time in each boot (price, compare, exposure)."""
     trial: TrialTerms | None = None
     """The criteria for its boots (stress, events)."""
     load: HostLoad | None = None
@@ -306,6 +324,7 @@ class RunPlan(Plain):
         needed = {
             Kind.PRICE: ("baseline",),
             Kind.COMPARE: ("baseline",),
+            Kind.EXPOSURE: ("watched",),
             Kind.PROVE: ("control", "proofs"),
             Kind.STRESS: ("trial",),
             Kind.EVENTS: ("trial", "scripts"),

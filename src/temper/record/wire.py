@@ -130,6 +130,32 @@ class Classes(Record):
     counts: dict[str, Whole]
 
 
+class Exposure(Record):
+    """How long a register was open in one marked region, and what ran meanwhile.
+
+    The machine adds this record, from a QEMU plugin; the target does not send it.
+    """
+
+    type: Literal["exposure"]
+    region: Whole
+    opened: Whole
+    """Writes that open the register; it may have been open."""
+    closed: Whole
+    """Writes that close it."""
+    other: Whole
+    """Writes of other registers of its kind."""
+    untold: Whole
+    """Writes of which nobody knows what they wrote, and to which register."""
+    closed_again: Whole
+    """Those of the writes that close it which found it closed."""
+    open_at_marker: Whole
+    """Times that it was open at a marker of the region, in user mode."""
+    stretches: list[tuple[_Positive, _Positive]]
+    """[instructions from an opening write to the closing one, stretches]."""
+    functions: dict[str, Whole]
+    """Function -> its instructions that ran while the register was open."""
+
+
 class End(Record):
     """The last record."""
 
@@ -146,6 +172,7 @@ AnyRecord = Annotated[
     | Definition
     | Exit
     | Classes
+    | Exposure
     | End,
     Field(discriminator="type"),
 ]

@@ -1,14 +1,15 @@
 """Reports for spreadsheets: one table as CSV (RFC 4180, UTF-8, with a header).
 
 A price has a line for each row of its JSON, under the same names. A proof has a line
-for each attack on each variant, a trial one for each boot, a selftest one for each pair
-of boots that differ.
+for each attack on each variant, an exposure one for each workload under each variant, a
+trial one for each boot, a selftest one for each pair of boots that differ.
 """
 
 import csv
 import io
 from collections.abc import Iterable, Mapping
 
+from temper.analysis.exposure import ExposureReport, StretchRow
 from temper.analysis.models import PriceReport, PriceRow, ProofReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
@@ -20,6 +21,7 @@ _PRICE = tuple(
     field.serialization_alias or name for name, field in PriceRow.model_fields.items()
 )
 _PROOF = ("variant", "proof", "outcome", "expected", "reasons", "limit")
+_EXPOSURE = tuple(StretchRow.model_fields)
 _SELFTEST = ("pair", "what", "outliers")
 _TRIAL = ("variant", "clean", "wall_seconds", "wrong", "never_done")
 
@@ -44,6 +46,8 @@ def _table(report: Report) -> tuple[tuple[str, ...], Iterable[_Line]]:
             return _TRIAL, _boots(report)
         case ExactnessReport():
             return _SELFTEST, _pairs(report)
+        case ExposureReport():
+            return _EXPOSURE, (row.model_dump(mode="json") for row in report.rows)
 
 
 def _prices(report: PriceReport) -> Iterable[_Line]:

@@ -3,12 +3,13 @@
 import json
 
 from temper.analysis.diff_models import DiffReport
+from temper.analysis.exposure import ExposureReport
 from temper.analysis.history import HistoryReport
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
-Report = PriceReport | ProofReport | TrialReport | ExactnessReport
+Report = PriceReport | ProofReport | TrialReport | ExactnessReport | ExposureReport
 """The report of one run."""
 Data = Report | DiffReport | HistoryReport
 """What ``--json`` writes and a schema describes."""
@@ -16,6 +17,7 @@ Data = Report | DiffReport | HistoryReport
 SCHEMAS: dict[str, type[Data]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
+    "exposure.v1.json": ExposureReport,
     "trial.v1.json": TrialReport,
     "selftest.v1.json": ExactnessReport,
     "diff.v1.json": DiffReport,

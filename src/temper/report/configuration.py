@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from temper.analysis.exposure import ExposureReport
 from temper.analysis.models import PriceReport, ProofReport, VariantInfo
 from temper.invocation import as_typed
 from temper.report.document import Block, Bullets, Command, Detail, Section
@@ -22,7 +23,9 @@ _LABELS = {
 }
 
 
-def configuration(report: PriceReport | ProofReport) -> Iterable[Block]:
+def configuration(
+    report: PriceReport | ProofReport | ExposureReport,
+) -> Iterable[Block]:
     """Say what the variants are, how they were run, and how to run them again."""
     titles = [f"{name}: {info.title}" for name, info in report.variants.items()]
     yield Section("Variants", [Bullets(titles)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from temper.analysis.exposure import ExposureReport
 from temper.analysis.in_force import objection, on_off
 from temper.analysis.models import PriceReport, ProofReport
 from temper.report.document import Bullets, Detail
@@ -22,7 +23,9 @@ def in_force_line(report: PriceReport | ProofReport) -> str:
     return f"In force: all {checks} checks in the same boots found it {found}."
 
 
-def in_force_details(report: PriceReport | ProofReport) -> Iterable[Detail]:
+def in_force_details(
+    report: PriceReport | ProofReport | ExposureReport,
+) -> Iterable[Detail]:
     """Yield what the checks of each variant found, if there were any."""
     if report.in_force:
         yield Detail(
@@ -32,7 +35,7 @@ def in_force_details(report: PriceReport | ProofReport) -> Iterable[Detail]:
         )
 
 
-def in_force_lines(report: PriceReport | ProofReport) -> list[str]:
+def in_force_lines(report: PriceReport | ProofReport | ExposureReport) -> list[str]:
     """State what the in-force checks of each variant found."""
     lines = [
         f"{variant}: found {on_off(summary.expected)} by {summary.agreed} of "

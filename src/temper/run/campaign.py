@@ -149,6 +149,7 @@ class Campaign:
             in_turn=self.plan.work.in_turn,
             led=self.plan.scripts is not None,
             hardware=self.plan.scripts.hardware if self.plan.scripts else (),
+            watched=setup.watched,
         )
         return request if seed is None else replace(request, cpus=1, seed=seed)
 

@@ -1,7 +1,7 @@
 """Builds what a plan needs, or finds it in the cache."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from temper.arch import Arch, arch_named
@@ -12,16 +12,25 @@ from temper.kernel import (
     Given,
     Kernel,
     KernelSpec,
+    Watched,
     build,
     build_module,
     ready_image,
     source_at,
     source_tree,
+    watched,
 )
 from temper.paths import absolute
 from temper.progress import Progress
 from temper.record.boot import KernelFacts
-from temper.record.plan import KernelPlan, Module, RunPlan, VariantPlan, Work
+from temper.record.plan import (
+    KernelPlan,
+    Module,
+    Register,
+    RunPlan,
+    VariantPlan,
+    Work,
+)
 from temper.run.programs import build_programs
 
 
@@ -35,6 +44,8 @@ class Setup:
     """Files that go into the initramfs besides the job."""
     host_files: tuple[Path, ...] = ()
     """Files that go there under their path on this host."""
+    watched: Watched | None = None
+    """What to know of the kernel to watch the plan's register, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +145,24 @@ def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
         name: workshop.setup(variant, plan.work)
         for name, variant in plan.variants.items()
     }
+    if plan.watched:
+        setups = _watching(plan, plan.watched, setups, workshop)
     return Prepared(plan, setups)
+
+
+def _watching(
+    plan: RunPlan, register: Register, setups: Mapping[str, Setup], workshop: Workshop
+) -> dict[str, Setup]:
+    """Add what to know of each kernel, once for all variants of it."""
+    kernels = {variant.kernel.key: variant.kernel for variant in plan.variants.values()}
+    known = {
+        key: watched(workshop.kernel(kernel), register, workshop.progress)
+        for key, kernel in kernels.items()
+    }
+    return {
+        name: replace(setup, watched=known[plan.variants[name].kernel.key])
+        for name, setup in setups.items()
+    }
 
 
 def _facts(kernel: Kernel) -> KernelFacts:

@@ -1,0 +1,78 @@
+"""The command that measures how long a feature's register stays open."""
+
+from typing import Annotated
+
+import typer
+
+from temper.analysis.exposure import exposure_report
+from temper.arch import DEFAULT_ARCH
+from temper.catalog import feature_named
+from temper.cli.completion import complete_attacked, complete_workload
+from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
+from temper.cli.lab import Lab
+from temper.cli.options import (
+    ArchName,
+    Calls,
+    FeatureName,
+    Full,
+    OnlyPlan,
+    Resume,
+    SourcePath,
+    listed,
+)
+from temper.report.exposure_document import exposure_document
+from temper.run.exposure import plan_exposure
+
+app = typer.Typer()
+
+_FEW_CALLS = 1000
+
+
+@app.command()
+def exposure(
+    feature: FeatureName,
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            help="Watch only these (comma-separated); may include sabotages. Default: "
+            "the hardened variants.",
+            autocompletion=complete_attacked,
+            metavar="NAMES",
+        ),
+    ] = None,
+    workloads: Annotated[
+        str | None,
+        typer.Option(
+            help="Run only these of the feature's workloads (comma-separated).",
+            autocompletion=complete_workload,
+            metavar="NAMES",
+        ),
+    ] = None,
+    arch: ArchName = DEFAULT_ARCH.name,
+    source: SourcePath = None,
+    calls: Calls = _FEW_CALLS,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    full: Full = False,
+    json: JsonPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
+) -> None:
+    """Measure for how long what the feature protects is open to writes.
+
+    That is in instructions, in all workloads of the feature's price, with the functions
+    that ran meanwhile. Exit status 0 means clean: all was measured, the register was
+    never left open, and no function ran that must not run then.
+    """
+    files = Files(json=json, ktap=ktap, junit=junit)
+    lab = Lab.of(arch, source)
+    described = feature_named(feature)
+    plan = plan_exposure(
+        lab.planner, described, calls, listed(variants), listed(workloads)
+    )
+    if only_plan:
+        return lab.show(plan, files, resume)
+    report = exposure_report(lab.run(plan, resume))
+    files.publish(report, exposure_document(report), full=full)
+    if not report.clean:
+        raise typer.Exit(1)
