@@ -72,7 +72,6 @@ def test_all_skip_without_keys(whole: Prepared, cpu: str, cmdline: str) -> None:
         ("switch-open", "test_sleep"),
         ("entry-open", "test_interrupt"),
         ("nested-open", "test_nested"),
-        ("guard-open", "test_level"),
         ("no-blocks", "test_pairs"),
         ("no-blocks", "test_fragmented"),
     ],

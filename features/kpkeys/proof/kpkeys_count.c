@@ -16,10 +16,12 @@
 #include <linux/mutex.h>
 #include <linux/page-flags.h>
 #include <linux/pgtable.h>
+#include <linux/preempt.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "kpkeys_count.h"
+#include "section.h"
 
 /* What the kernel reads of a descriptor reaches this many entries back from its count. */
 enum { ENTRIES_BEFORE = 7 };
@@ -114,21 +116,20 @@ static long aim(void)
 	return 0;
 }
 
-static void put_entry(u64 *entry, u64 value)
-{
-	__put_kernel_nofault(entry, &value, u64, fault);
-fault:;
-}
-
 static long restore(struct kpkeys_try __user *user)
 {
 	if (attacker != current)
 		return -EINVAL;
 	WRITE_ONCE(page->compound_head, head);
 	end.landed = READ_ONCE(*target) || READ_ONCE(target[-1]) != last_of_area;
+	/* The kernel may have let a count land that it keeps others from undoing. */
 	if (end.landed) {
-		put_entry(target, 0);
-		put_entry(target - 1, last_of_area);
+		preempt_disable();
+		enter_section();
+		WRITE_ONCE(*target, 0);
+		WRITE_ONCE(target[-1], last_of_area);
+		leave_section();
+		preempt_enable();
 	}
 	/* The child has the page, and will count it off. */
 	page_ref_inc(page);
@@ -168,18 +169,36 @@ static struct miscdevice kpkeys_count_device = {
 	.mode = 0600,
 };
 
+/* The entry behind those of an area */
+static u64 *entry_behind(void *pages)
+{
+	unsigned long last = (unsigned long)pages + (ENTRIES_BEFORE - 1) * PAGE_SIZE;
+	unsigned int level;
+
+	return (u64 *)lookup_address(last, &level) + 1;
+}
+
+/* If the first ends with a table, the next one is in another. */
+static void *make_area(void)
+{
+	void *first = vmalloc(ENTRIES_BEFORE * PAGE_SIZE), *next;
+
+	if (!first || offset_in_page(entry_behind(first)) >= ENTRIES_BEFORE * sizeof(u64))
+		return first;
+	next = vmalloc(ENTRIES_BEFORE * PAGE_SIZE);
+	vfree(first);
+	return next;
+}
+
 static int __init kpkeys_count_init(void)
 {
-	unsigned int level;
-	unsigned long last;
 	int error = -ENOMEM;
 
 	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	area = vmalloc(ENTRIES_BEFORE * PAGE_SIZE);
+	area = make_area();
 	if (!page || !area)
 		goto free;
-	last = (unsigned long)area + (ENTRIES_BEFORE - 1) * PAGE_SIZE;
-	target = (u64 *)lookup_address(last, &level) + 1;
+	target = entry_behind(area);
 	register_die_notifier(&die_notifier);
 	error = misc_register(&kpkeys_count_device);
 	if (!error)

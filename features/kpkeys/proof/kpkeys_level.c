@@ -31,6 +31,7 @@
 #include <linux/vmalloc.h>
 
 #include "kpkeys_level.h"
+#include "section.h"
 #include "witness.h"
 
 /* Kernels before our series do not name it. */
@@ -78,27 +79,6 @@ static bool write_lands(void)
 {
 	return try_to_change(entry).landed;
 }
-
-/* As loops over entries do. A kernel that lets anybody write has no sections. */
-#ifdef CONFIG_KPKEYS_HARDENED_PGTABLES
-static void enter_section(void)
-{
-	kpkeys_pgtables_raise();
-}
-
-static void leave_section(void)
-{
-	kpkeys_pgtables_lower();
-}
-#else
-static void enter_section(void)
-{
-}
-
-static void leave_section(void)
-{
-}
-#endif
 
 static void try_to_write(void)
 {
