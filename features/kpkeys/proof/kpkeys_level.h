@@ -39,7 +39,7 @@ enum kpkeys_level_context {
 	KPKEYS_LEVEL_DEBUG,
 	/* The thread itself, after it has left a section with another one inside */
 	KPKEYS_LEVEL_NESTED,
-	/* A function that a section calls for somebody else */
+	/* A function that a loop over entries calls for somebody else */
 	KPKEYS_LEVEL_CALLED,
 	/* The thread itself, after another CPU has added to the sections it is in */
 	KPKEYS_LEVEL_HELD_OPEN,
