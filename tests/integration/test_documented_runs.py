@@ -28,7 +28,15 @@ from temper.paths import REPOSITORY
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
 BARE_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-PLANNED = ("price", "prove", "compare", "stress", "events", "selftest exact")
+PLANNED = (
+    "price",
+    "prove",
+    "compare",
+    "exposure",
+    "stress",
+    "events",
+    "selftest exact",
+)
 RUN = ("doctor", "features", "show", "runs", "report", "history", "man", "cache list")
 NOT_RUN = {
     "--install-completion": "writes into the reader's shell",
