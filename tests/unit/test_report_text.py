@@ -26,7 +26,7 @@ from temper.analysis.price import price_report
 from temper.record.outcome import Outcome
 from temper.report import attacks, words
 from temper.report.attacks import attack_lines
-from temper.report.document import Document, Row
+from temper.report.document import Cell, Document, Row, Table
 from temper.report.layout import grids
 from temper.report.markdown import to_markdown
 from temper.report.outcomes import SURPRISE_NOTE, UNTRIED_NOTE, outcome_tables
@@ -479,3 +479,10 @@ def test_tables_of_switches_fit_a_mail_however_large_they_are() -> None:
     for grid in [*grids(counted), *grids(model)]:
         assert len([line for line in grid.lines if any(line.cells)]) == 4
         assert longer in "".join(line.label for line in grid.lines)
+
+
+def test_the_name_of_a_function_is_not_broken() -> None:
+    name = "restore_regs_and_return_to_kernel"
+    (grid,) = grids(Table(("instructions",), (Row(name, (Cell(("1",)),)),), "title"))
+    assert [line.label for line in grid.lines] == [name]
+    assert grid.width <= 78

@@ -158,10 +158,16 @@ def _unwrapped(
 
 
 def _wrapped(label: str, indent: str) -> list[str]:
-    """Return the lines of a label; the cells go beside the last one."""
-    width = len(indent) + _LABEL
+    """Return the lines of a label; the cells go beside the last one.
+
+    A word is never broken: it may be the name of a function.
+    """
     return textwrap.wrap(
-        label, width, initial_indent=indent, subsequent_indent=indent
+        label,
+        len(indent) + _LABEL,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
     ) or [""]
 
 
