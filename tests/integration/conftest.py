@@ -15,6 +15,7 @@ from lab import (
     ARM64,
     ARM64_CALLS,
     CALLS,
+    ONE_LAYOUT,
     SYSCALLS,
     TICKLESS_CALLS,
     Answer,
@@ -121,13 +122,14 @@ def proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 @pytest.fixture(scope="session")
 def priced(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     folder = tmp_path_factory.mktemp("price")
-    return ask(folder, "price", "kstack", "--calls", str(CALLS))
+    return ask(folder, "price", "kstack", "--calls", str(CALLS), *ONE_LAYOUT)
 
 
 @pytest.fixture(scope="session")
 def priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     folder = tmp_path_factory.mktemp("price")
-    return ask(folder, "price", "kstack", *ARM64, "--calls", str(ARM64_CALLS))
+    words = (*ARM64, "--calls", str(ARM64_CALLS), *ONE_LAYOUT)
+    return ask(folder, "price", "kstack", *words)
 
 
 @pytest.fixture(params=["proved", "proved_arm64"], ids=["x86_64", "arm64"])
@@ -144,7 +146,7 @@ def priced_anywhere(request: pytest.FixtureRequest) -> Answer:
 
 @pytest.fixture(scope="session")
 def tickless(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    command = ("price", "kstack", "--variants", "stock,temper", "--calls")
+    command = ("price", "kstack", *ONE_LAYOUT, "--variants", "stock,temper", "--calls")
     for calls in TICKLESS_CALLS:
         answer = ask(tmp_path_factory.mktemp("tickless"), *command, str(calls))
         if not interrupts(answer):

@@ -27,6 +27,8 @@ from temper.store import Store
 
 ARCH = arch_named("x86_64")
 ARM64 = ("--arch", "arm64")
+ONE_LAYOUT = ("--layouts", "1")
+"""For a price that is not looked at for its spread: fewer boots."""
 CALLS = 200_000
 """So many that several ticks fall into every workload; boots take longer still."""
 ARM64_CALLS = 20_000

@@ -6,6 +6,7 @@ import pytest
 from lab import (
     ARM64,
     ARM64_CALLS,
+    ONE_LAYOUT,
     QUANTILES,
     SYSCALLS,
     Answer,
@@ -37,7 +38,7 @@ workloads = pytest.mark.parametrize("workload", SYSCALLS)
 def with_nmis(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     folder = tmp_path_factory.mktemp("nmi")
     words = (*ARM64, *PSEUDO_NMI, "--variants", "stock", "--calls", "1000")
-    return ask(folder, "price", "kstack", *words)
+    return ask(folder, "price", "kstack", *words, *ONE_LAYOUT)
 
 
 def test_plugin_and_clock_agree(priced_arm64: Answer) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lab import QUANTILES, SYSCALLS, Answer, ask
+from lab import ONE_LAYOUT, QUANTILES, SYSCALLS, Answer, ask
 
 from temper.digest import file_digest
 
@@ -71,7 +71,7 @@ def compared(
 ) -> Answer:
     return ask(
         tmp_path_factory.mktemp("compare"),
-        *("compare", str(package), str(unpacked), "--calls", "20000"),
+        *("compare", str(package), str(unpacked), "--calls", "20000", *ONE_LAYOUT),
         *("--cmdline-a", f"{OPTION}=off", "--cmdline-b", f"{OPTION}=on"),
     )
 
@@ -133,6 +133,7 @@ def on_another_cpu(package: Path, tmp_path_factory: pytest.TempPathFactory) -> A
         tmp_path_factory.mktemp("epyc"),
         *("compare", str(package), str(package), "--cpu", "EPYC-Rome"),
         *("--workload", "syscall/getpid", "--workload", "ctx/pipe", "--calls", "500"),
+        *ONE_LAYOUT,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lab import (
     CALLS,
+    ONE_LAYOUT,
     SYSCALLS,
     Answer,
     WithoutFlag,
@@ -146,9 +147,23 @@ def test_a_flag_left_out_is_noticed(
     """The lab believes that its boots are exact; their counts say otherwise."""
     monkeypatch.setitem(KINDS, DEFAULT_KIND, machine)
     words = ("price", "kstack", "--variants", "stock", "--calls", str(CALLS))
-    answer = ask(tmp_path, *words)
+    answer = ask(tmp_path, *words, *ONE_LAYOUT)
     assert answer.status != 0
     assert answer.report["exact"] is False
     assert "differ between boot 1" in answer.report["exact_why"]
     assert {row["mark"] for row in answer.report["rows"]} == {"(?)"}
     assert "NOT EXACT" in " ".join(answer.output.split())
+
+
+def test_no_layout_of_memory_moves_a_system_call(tmp_path: Path) -> None:
+    words = ("--variants", "stock", "--calls", "200", "--layouts", "3")
+    answer = ask(tmp_path, "price", "kstack", *words)
+    assert answer.report["exact"] is True, answer.report["exact_why"]
+    assert answer.report["layouts"] == 3
+    spreads = {
+        row["spread"]
+        for row in answer.report["rows"]
+        if row["workload"] in SYSCALLS and row["class"] == "p50"
+    }
+    assert spreads == {0}
+    assert len({boot.facts.initramfs_hash for boot in answer.boots()}) == 3

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from lab import (
+    ONE_LAYOUT,
     QUANTILES,
     SYSCALLS,
     VARIANTS,
@@ -241,7 +242,7 @@ def test_a_price_of_what_was_not_in_force_is_refused(
     spoilt = kstack.model_copy(update={"variants": kstack.variants | {"stock": stock}})
     monkeypatch.setattr("temper.cli.measure.feature_named", lambda _name: spoilt)
     command = ("price", "kstack", "--variants", "stock", "--calls", "100")
-    answer = ask(tmp_path, *command)
+    answer = ask(tmp_path, *command, *ONE_LAYOUT)
     assert answer.status != 0
     why = "in-force checks found it off, but it must be on"
     assert list(answer.report["refused"]) == ["stock"]

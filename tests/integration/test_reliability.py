@@ -35,7 +35,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 X86_64 = arch_named("x86_64")
 TEMPER = str(Path(sys.executable).with_name("temper"))
-PRICE = ("price", "kstack", "--variants", "off,stock", "--calls", "1000")
+PRICE = (
+    *("price", "kstack", "--variants", "off,stock", "--calls", "1000"),
+    *("--layouts", "1"),
+)
 PROVE = ("prove", "kstack", "--variants", "off,stock", "--proofs", "prediction")
 WAY_ON = "finished boots are kept; resume with: temper {} --arch x86_64 --resume 1"
 PATIENCE = 300.0

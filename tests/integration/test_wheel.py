@@ -151,7 +151,7 @@ def test_it_builds_programs_boots_and_reports_and_leaves_its_folder_alone(
     shutil.copytree(kernel, kernels / kernel.name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     price, page = tmp_path / "price.json", tmp_path / "report.html"
-    few = ("--variants", "stock", "--calls", "1000", "--json", price)
+    few = ("--variants", "stock", "--calls", "1000", "--layouts", "1", "--json", price)
     temper("price", "kstack", *few)
     assert json.loads(price.read_bytes())["exact"]
     assert len(list((cache / "temper" / "programs").iterdir())) > 2

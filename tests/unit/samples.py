@@ -21,7 +21,7 @@ from temper.extension import loaded
 from temper.paths import FEATURES
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
 from temper.record.outcome import Outcome
-from temper.record.plan import Kind, Switch
+from temper.record.plan import Kind, Layout, Switch
 
 series_of = loaded(FEATURES / "kstack" / "judges" / "series.py").series_of
 
@@ -70,8 +70,12 @@ def price_records(
     workloads: Iterable[str] = tuple(OFF),
     scale: int = 1,
     calls: int = CALLS,
+    moved: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return all that one boot sends, `scale` times as dear as the real thing."""
+    """Return all that one boot sends, `scale` times as dear as the real thing.
+
+    ``moved``: by how much the layout of memory moves a context switch.
+    """
     records: list[dict[str, Any]] = [
         {
             "type": "boot",
@@ -84,7 +88,7 @@ def price_records(
     check = _check(variant != "off")
     for region, workload in enumerate(workloads):
         records.append(check)
-        records += _workload(variant, workload, region, scale, calls)
+        records += _workload(variant, workload, region, scale, calls, moved)
     records += [check, {"type": "exit", "program": "syscall all", "status": 0}]
     for region, workload in enumerate(workloads):
         records.append(_classes(variant, workload, region, calls))
@@ -102,10 +106,12 @@ def _check(on: bool) -> dict[str, Any]:
 
 
 def _workload(
-    variant: str, workload: str, region: int, scale: int, calls: int
+    variant: str, workload: str, region: int, scale: int, calls: int, moved: int
 ) -> list[dict[str, Any]]:
     operations = 2 if workload.startswith("ctx/") else 1
     level = (OFF[workload] + COSTS[variant] * operations) * scale
+    if operations == 2:
+        level += moved * operations
     random = np.random.default_rng([region, 7])
     hit = 250 + 3 * region + (3 if variant != "off" else 0)
     slow = level + random.integers(2000, 3500, hit) * scale
@@ -162,8 +168,13 @@ def price_run(
     kind: Kind = Kind.PRICE,
     scale: int = 1,
     switch: Switch | None = None,
+    moves: Sequence[int] = (),
 ) -> StoredRun:
-    """Return a finished run of two boots a variant, or of the given boots."""
+    """Return a finished run of two boots a variant, or of the given boots.
+
+    ``moves``: by how much a context switch is dearer in each other layout of memory.
+    """
+    layouts = {2 + n: Layout(seed=n, spacer=n) for n in range(len(moves))}
     plan = run_plan(
         {
             v: variant_plan(
@@ -178,16 +189,22 @@ def price_run(
         command="temper price kstack --calls 1000000",
         calls=CALLS,
         switch=switch,
+        repeats=2 + len(moves),
+        layouts=layouts,
     )
     if boots is None:
-        boots = [price_boot(s.variant, s.repeat, scale) for s in plan.slots]
+        every = dict(enumerate(moves, 2))
+        boots = [
+            price_boot(s.variant, s.repeat, scale, every.get(s.repeat, 0))
+            for s in plan.slots
+        ]
     return StoredRun(
         id=7, plan=plan, started=STARTED, finished=STARTED, boots=list(boots)
     )
 
 
-def price_boot(variant: str, repeat: int, scale: int = 1) -> StoredBoot:
-    records = price_records(variant, scale=scale)
+def price_boot(variant: str, repeat: int, scale: int = 1, moved: int = 0) -> StoredBoot:
+    records = price_records(variant, scale=scale, moved=moved)
     return StoredBoot(facts=facts(variant, repeat), records=records)
 
 

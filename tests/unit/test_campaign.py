@@ -17,7 +17,7 @@ from temper.errors import BootError, InfraError
 from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import ProofPlan, Slot, Twins
+from temper.record.plan import Layout, ProofPlan, Slot, Twins
 from temper.run.campaign import Campaign
 from temper.store import Store
 
@@ -291,6 +291,25 @@ def test_an_attack_that_fails_leaves_the_boot_to_the_others(bench: Bench) -> Non
     bench.prepared = replace(bench.prepared, plan=plan)
     bench.machine.behaviours["stock"] = lambda watcher: result(0, 1)
     assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
+
+
+def test_a_layout_has_its_own_seed_and_a_spacer(bench: Bench) -> None:
+    layouts = {1: Layout(seed=7, spacer=5)}
+    plan = bench.prepared.plan.model_copy(update={"layouts": layouts})
+    bench.prepared = replace(bench.prepared, plan=plan)
+    run = bench.boot_all()
+    usual = BootRequest.__dataclass_fields__["seed"].default
+    assert sorted(request.seed for request in bench.machine.requests) == [
+        *(7, 7),
+        *(usual, usual),
+    ]
+    # A layout changes nothing but that.
+    others = {replace(r, seed=0, initramfs=Path()) for r in bench.machine.requests}
+    assert len(others) == len(plan.variants)
+    hashes = {boot.facts.slot: boot.facts.initramfs_hash for boot in run.boots}
+    for variant in plan.variants:
+        before, after = (hashes[Slot(variant=variant, repeat=n)] for n in (0, 1))
+        assert before != after
 
 
 def test_twins_count_instructions_on_a_machine_of_their_own(bench: Bench) -> None:

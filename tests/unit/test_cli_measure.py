@@ -113,3 +113,10 @@ def test_a_selftest_has_a_control(
 ) -> None:
     bench.made = selftest({})
     assert bench.asked(*EXACT, *words).work.in_turn is in_turn
+
+
+@pytest.mark.parametrize(("words", "others"), [((), 3), (("--layouts", "1"), 0)])
+def test_a_price_is_measured_in_several_layouts(
+    bench: Bench, words: tuple[str, ...], others: int
+) -> None:
+    assert len(bench.asked(*PRICE, *words).layouts) == others

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from temper.stats.exact import QUANTILES, merge, result_classes
+from temper.stats.comparison import Bins, Difference, Mark, Sample
+from temper.stats.exact import QUANTILES, Exact, merge, result_classes
 
 
 def test_classes_of_one_value() -> None:
@@ -56,3 +57,62 @@ def test_a_histogram_without_samples_has_no_classes() -> None:
 def test_merge_adds_bin_by_bin() -> None:
     assert merge([{1: 2, 5: 1}, {5: 3}, {}]) == {1: 2, 5: 4}
     assert merge([{"rdtsc": 2}, {"rdtsc": 3, "wrmsr": 1}]) == {"rdtsc": 5, "wrmsr": 1}
+
+
+def mean(before: list[int], after: list[int], operations: int = 1) -> Difference:
+    """Compare means of samples that have one value in each layout of memory."""
+    (usual, *layouts), (ours, *others) = (
+        [{x: 100} for x in of] for of in (before, after)
+    )
+    samples = (
+        Sample([usual], operations, layouts),
+        Sample([ours], operations, others),
+    )
+    return Exact(repeated=True).compare(*samples)["mean"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "spread", "mark"),
+    [
+        # From any layout of one to any of the other.
+        ([100, 103], [110, 109], 4, Mark.REGRESSION),
+        ([110, 109], [100, 103], 4, Mark.IMPROVEMENT),
+        ([100, 103], [104, 104], 3, Mark.REGRESSION),
+        ([100, 104], [104, 104], 4, Mark.UNKNOWN),
+        ([100, 100], [104, 108], 4, Mark.UNKNOWN),
+        ([100, 100, 100], [96, 99, 100], 4, Mark.UNKNOWN),
+        # Equal here, but not everywhere.
+        ([100, 101], [100, 100], 1, Mark.UNKNOWN),
+        ([100, 100], [100, 100], 0, Mark.EQUAL),
+        ([100, 100], [101, 101], 0, Mark.REGRESSION),
+    ],
+)
+def test_a_difference_counts_only_beyond_its_spread(
+    before: list[int], after: list[int], spread: int, mark: Mark
+) -> None:
+    found = mean(before, after)
+    assert found.spread == spread
+    assert found.mark is mark
+    assert found.delta == after[0] - before[0]
+    assert mean(before, after, operations=2).spread == Fraction(spread, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([100], [101]), ([100, 103], [101]), ([100], [101, 103]), ([1, 2, 3], [4, 5])],
+)
+def test_the_spread_is_unknown_if_one_lacks_a_layout(
+    before: list[int], after: list[int]
+) -> None:
+    found = mean(before, after)
+    assert found.spread is None
+    assert found.mark is Mark.REGRESSION
+
+
+def test_the_spread_is_unknown_if_a_layout_has_no_sample() -> None:
+    empty: list[Bins] = [{}]
+    other: list[Bins] = [{100: 5}]
+    compared = Exact(repeated=True).compare(
+        Sample([{100: 5}], 1, empty), Sample([{101: 5}], 1, other)
+    )
+    assert {each.spread for each in compared.values()} == {None}

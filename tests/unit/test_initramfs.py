@@ -55,6 +55,18 @@ def test_everything_is_in_the_initramfs(tmp_path: Path) -> None:
     assert b"\n".join(line.encode() for line in JOB) + b"\n" in archive.read_bytes()
 
 
+def test_a_spacer_takes_pages_and_nothing_else_changes(tmp_path: Path) -> None:
+    given = files(tmp_path / "files")
+    without = unpacked(packed(tmp_path / "a", given))
+    (tmp_path / "b").mkdir()
+    spaced = unpacked(pack(JOB, given, tmp_path / "b", spacer=3))
+    assert (spaced / "spacer").stat().st_size == 3 * 4096
+    (spaced / "spacer").unlink()
+    assert {path.name: path.read_bytes() for path in spaced.iterdir()} == {
+        path.name: path.read_bytes() for path in without.iterdir()
+    }
+
+
 def test_a_kernel_can_kexec_into_itself(tmp_path: Path) -> None:
     image = tmp_path / "bzImage"
     image.write_text("a kernel")

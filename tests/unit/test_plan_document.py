@@ -12,7 +12,7 @@ from made_up import run_plan, variant_plan
 from temper.analysis.estimate import Estimate, estimate, seconds_a_boot
 from temper.cli import app
 from temper.record.boot import StoredRun
-from temper.record.plan import KernelPlan, RunPlan, Slot, Twins, Work
+from temper.record.plan import KernelPlan, Layout, RunPlan, Slot, Twins, Work
 from temper.report.markdown import to_markdown
 from temper.report.plan_document import plan_document
 
@@ -133,6 +133,13 @@ def test_a_plan_says_which_of_its_boots_are_twins() -> None:
     assert "on tcg x86_64" not in said
     assert "- 4 boots, counting instructions, of pairs of machines" in said
     assert said.endswith("each boot runs 1 program")
+
+
+def test_a_plan_says_which_of_its_boots_vary_the_layout() -> None:
+    assert "layout" not in text(takes(set()))
+    layouts = {1: Layout(seed=1, spacer=1)}
+    said = text(takes(set()), PLAN.model_copy(update={"layouts": layouts}))
+    assert "- 2 layouts of memory; each after the first takes one boot" in said
 
 
 def test_a_package_is_named_by_what_is_in_it() -> None:

@@ -100,7 +100,36 @@ def test_a_price_boots_each_variant_twice_in_turns(bench: Bench) -> None:
     assert plan.slots == slots(("off", 0), ("stock", 0), ("off", 1), ("stock", 1))
     assert [each.in_force for each in plan.variants.values()] == [False, True]
     assert plan.calls == 1000
-    assert command(plan) == "temper price kstack --calls 1000 --arch x86_64"
+    assert command(plan) == "temper price kstack --calls 1000 --layouts 1 --arch x86_64"
+
+
+def test_further_layouts_are_booted_once_each_and_are_the_same_in_every_run(
+    bench: Bench,
+) -> None:
+    plan = bench.planner.price(bench.feature, 1000, layouts=3)
+    assert plan.slots[:4] == bench.price().slots
+    assert plan.slots[4:] == slots(("off", 2), ("stock", 2), ("off", 3), ("stock", 3))
+    assert plan.layouts.keys() == {2, 3}
+    more = bench.planner.price(bench.feature, 1000, layouts=9).layouts
+    assert {repeat: more[repeat] for repeat in plan.layouts} == plan.layouts
+    assert len({each.seed for each in more.values()}) == 8
+    assert len({each.spacer for each in more.values()}) == 8
+    assert command(plan).endswith(" --layouts 3 --arch x86_64")
+    kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
+    compared = bench.planner.compare(kernels, ("syscall/getpid",), 1000, layouts=3)
+    assert compared.layouts == plan.layouts
+    assert [(slot.variant, slot.repeat) for slot in compared.slots[4:]] == [
+        ("A", 2),
+        ("B", 2),
+        ("A", 3),
+        ("B", 3),
+    ]
+    assert " --calls 1000 --layouts 3 " in compared.command
+
+
+def test_no_layout_at_all_is_refused(bench: Bench) -> None:
+    with pytest.raises(InputError, match="0 layouts are too few"):
+        bench.planner.price(bench.feature, 1000, layouts=0)
 
 
 def test_a_price_checks_around_every_workload(bench: Bench) -> None:
@@ -294,7 +323,8 @@ def test_the_baseline_is_priced_with_what_is_named(bench: Bench) -> None:
         assert list(plan.variants) == ["off", "stock", "temper"]
         assert plan.slots[:3] == slots(("off", 0), ("stock", 0), ("temper", 0))
         assert command(plan) == (
-            "temper price kstack --variants off,stock,temper --calls 1000 --arch x86_64"
+            "temper price kstack --variants off,stock,temper --calls 1000 "
+            "--layouts 1 --arch x86_64"
         )
 
 
@@ -330,7 +360,7 @@ def test_a_price_may_have_another_baseline(bench: Bench) -> None:
     assert plan.variants_left_out == ("off", "stock", "lfsr", "floor")
     assert command(plan) == (
         "temper price kstack --baseline temper-off --variants temper,temper-off "
-        "--calls 1000 --arch x86_64"
+        "--calls 1000 --layouts 1 --arch x86_64"
     )
     everything = bench.planner.price(WHOLE, 1000, baseline="temper-off")
     assert list(everything.variants) == list(WHOLE.variants)
@@ -493,7 +523,8 @@ def test_the_command_names_the_source(bench: Bench, tmp_path: Path) -> None:
     bench.planner = replace(bench.planner, source=tmp_path / "my linux")
     bench.source.rename(tmp_path / "my linux")
     assert bench.price().command == (
-        f"temper price kstack --calls 1000 --arch x86_64 --source '{tmp_path}/my linux'"
+        "temper price kstack --calls 1000 --layouts 1 --arch x86_64 "
+        f"--source '{tmp_path}/my linux'"
     )
 
 

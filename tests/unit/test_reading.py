@@ -81,7 +81,7 @@ PLAN = ("price", "kstack", "--variants", "off,stock", "--plan")
         (("history", "kstack"), "2 finished runs"),
         (("features",), "kstack"),
         (("show", "kstack"), "baseline 'off'"),
-        (PLAN, "4 boots"),
+        (PLAN, "10 boots"),
     ],
     ids=lambda words: words[0] if isinstance(words, tuple) else "",
 )
@@ -100,7 +100,7 @@ def test_reading_makes_no_store(home: Path, home_is_writable: bool) -> None:
         writable(home)
     source = ("--source", str(home / "linux.tar.gz"))
     assert "No runs yet" in temper(home, "runs", data="none")
-    assert "4 boots" in temper(home, *PLAN, *source, data="none")
+    assert "10 boots" in temper(home, *PLAN, *source, data="none")
     assert not (home / "none").exists()
 
 

@@ -16,13 +16,19 @@ def lines(text: str) -> list[dict[str, str]]:
 
 
 def test_a_price_has_the_rows_of_its_json() -> None:
-    report = price_report(price_run(("off", "stock", "temper")))
+    report = price_report(price_run(("off", "stock", "temper"), moves=(2,)))
     found = lines(to_csv(report))
     rows = json.loads(to_json(report))["rows"]
     assert list(found[0]) == list(rows[0])
     assert [[str(value) for value in row.values()] for row in rows] == [
         list(line.values()) for line in found
     ]
+    assert {line["spread"] for line in found if line["class"] == "p50"} == {
+        "0.0",
+        "2.0",
+    }
+    unknown = lines(to_csv(price_report(price_run())))
+    assert {line["spread"] for line in unknown} == {""}
 
 
 def test_a_proof_has_a_line_for_each_attack_on_each_variant() -> None:

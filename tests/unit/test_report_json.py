@@ -28,6 +28,7 @@ def test_price_has_the_promised_keys() -> None:
         "delta_percent": pytest.approx(100 * 14 / 210),
         "mark": "(R)",
         "without_ticks": True,
+        "spread": None,
     }
 
 

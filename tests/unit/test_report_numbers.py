@@ -1,6 +1,6 @@
 import pytest
 
-from temper.report.numbers import absolute, percent, signed
+from temper.report.numbers import absolute, percent, signed, spread
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,19 @@ def test_signed(value: float, text: str) -> None:
 )
 def test_percent(value: float | None, text: str) -> None:
     assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "±0"),
+        (2.5, "±2.50"),
+        (0.0001, "±<0.01"),
+        # Never less than it is.
+        (10.01, "±11"),
+        (1_797.2, "±1,798"),
+        (None, ""),
+    ],
+)
+def test_spread(value: float | None, text: str) -> None:
+    assert spread(value) == text

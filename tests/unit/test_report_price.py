@@ -93,6 +93,76 @@ def test_a_class_that_only_the_variant_executes_is_shown() -> None:
     assert found[0].per_operation == pytest.approx(1, abs=1e-3)
 
 
+# Layouts
+
+
+def test_layouts_tell_a_price_from_chance() -> None:
+    variants = ("off", "stock", "temper")
+    report = price_report(price_run(variants, moves=(2, 4)))
+    marks = {
+        r.variant: (r.delta, r.spread, r.mark)
+        for r in report.rows
+        if (r.workload, r.result_class, r.without_ticks) == ("ctx/pipe", "p50", True)
+    }
+    assert marks == {
+        "stock": (14, 4, Mark.REGRESSION),
+        "temper": (-3, 4, Mark.UNKNOWN),
+    }
+    still = row(price_report(price_run(moves=(2, 4))), "syscall/getpid", "p50")
+    assert (still.delta, still.spread, still.mark) == (14, 0, Mark.REGRESSION)
+    ticked = row(price_report(price_run(moves=(2, 4))), "ctx/pipe", "p50", ticks=True)
+    assert ticked.spread == 4
+    # They change neither what is told of the usual one, nor whether it repeats.
+    usual = price_report(price_run(variants))
+    assert report.exact
+    assert report.exact_why == usual.exact_why
+    assert [(r.value, r.delta) for r in report.rows] == [
+        (r.value, r.delta) for r in usual.rows
+    ]
+    assert report.classes == usual.classes
+    assert report.distributions == usual.distributions
+
+
+def test_of_one_layout_no_spread_is_known() -> None:
+    run = price_run(moves=(2, 4))
+    for missing in ("off", "stock"):
+        part = [
+            boot
+            for boot in run.boots
+            if (boot.facts.variant, boot.facts.repeat) != (missing, 3)
+        ]
+        report = price_report(run.model_copy(update={"boots": part}))
+        assert {r.spread for r in report.rows} == {None}
+        assert "layout of memory would move the differences was not" in said(report)
+    report = price_report(price_run())
+    assert {r.spread for r in report.rows} == {None}
+    assert "layout of memory would move the differences was not" in said(report)
+
+
+def test_a_kernel_that_fails_in_another_layout_has_no_price() -> None:
+    run = price_run(moves=(2,))
+    failed = [
+        changed(boot, status="boot_error", error="it hung")
+        if (boot.facts.variant, boot.facts.repeat) == ("stock", 2)
+        else boot
+        for boot in run.boots
+    ]
+    report = price_report(run.model_copy(update={"boots": failed}))
+    assert report.refused == {"stock": "its kernel failed in boot 3: it hung"}
+
+
+def test_it_is_said_how_many_prices_layout_alone_could_make() -> None:
+    text = said(price_report(price_run(("off", "stock", "temper"), moves=(2, 4))))
+    stock, temper = "temper costs", "on 4 workloads; on 1 of them, no more than the"
+    assert text.index(stock) < text.index(temper)
+    assert text.count("no more than the layout of memory alone") == 1
+    assert "±: how far the difference moves with the layout of memory, in 3" in text
+
+
+def said(report: PriceReport) -> str:
+    return " ".join(to_markdown([price_document(report)]).split())
+
+
 # Switches
 
 

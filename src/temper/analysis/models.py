@@ -57,6 +57,8 @@ class PriceRow(Part):
     mark: Mark
     without_ticks: bool
     """True: samples hit by a timer tick are left out."""
+    spread: float | None = None
+    """How far other layouts of memory move ``delta``; None: not measured."""
 
 
 class TickCount(Part):
@@ -154,6 +156,8 @@ class PriceReport(Part):
     exact_why: str
     """What shows that the counts repeat, or where they did not."""
     unit: str
+    layouts: int = 1
+    """Layouts of memory that were planned; 1: no spread was measured."""
     rows: list[PriceRow]
     ticks: list[TickCount]
     classes: list[ClassRow]

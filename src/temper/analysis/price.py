@@ -20,7 +20,7 @@ from temper.analysis.refusals import in_force_summaries, refusals
 from temper.analysis.switches import switches
 from temper.analysis.variants import hosts, variant_infos
 from temper.record.boot import StoredRun
-from temper.record.plan import Kind
+from temper.record.plan import Kind, RunPlan
 from temper.stats.comparison import Comparison, Difference, Sample
 from temper.stats.exact import Exact, merge
 
@@ -35,10 +35,14 @@ def price_report(run: StoredRun) -> PriceReport:
     in_force = in_force_summaries(plan, boots)
     refused = refusals(run, boots, in_force)
     priced = {name: kept for name, kept in boots.items() if name not in refused}
-    exact, why = exactness(priced) if len(priced) > 1 else (False, "no price")
+    usual = {name: _of_layout(plan, kept, False) for name, kept in priced.items()}
+    exact, why = exactness(usual) if len(priced) > 1 else (False, "no price")
     # Identical boots count once; if they differ, all of them count.
-    used = {name: kept[:1] if exact else kept for name, kept in priced.items()}
-    measured = {name: _Measured(kept) for name, kept in used.items()}
+    used = {name: kept[:1] if exact else kept for name, kept in usual.items()}
+    measured = {
+        name: _Measured(kept, _of_layout(plan, priced[name], True))
+        for name, kept in used.items()
+    }
     base = measured.get(plan.baseline, _Measured([]))
     classes = _class_rows(plan.baseline, measured)
     return PriceReport(
@@ -52,6 +56,7 @@ def price_report(run: StoredRun) -> PriceReport:
         exact=exact,
         exact_why=why,
         unit=base.unit,
+        layouts=1 + len(plan.layouts),
         rows=_rows(plan.baseline, measured, Exact(repeated=exact)),
         ticks=_ticks(measured),
         classes=classes,
@@ -75,11 +80,21 @@ def price_report(run: StoredRun) -> PriceReport:
 _NOT_CHECKED = "no feature is named, so there was nothing to check"
 
 
+def _of_layout(
+    plan: RunPlan, boots: Sequence[BootResults], other: bool
+) -> list[BootResults]:
+    """Return the boots in the usual layout of memory, or those in ``other`` ones."""
+    return [boot for boot in boots if (boot.facts.repeat in plan.layouts) is other]
+
+
 class _Measured:
     """The boots of one variant taken together, by workload."""
 
-    def __init__(self, boots: Sequence[BootResults]) -> None:
+    def __init__(
+        self, boots: Sequence[BootResults], layouts: Sequence[BootResults] = ()
+    ) -> None:
         self._boots = boots
+        self._layouts = layouts
         self._first = boots[0].workloads if boots else {}
         self.workloads = list(self._first)
 
@@ -105,13 +120,16 @@ class _Measured:
 
     def sample(self, workload: str, without_ticks: bool) -> Sample:
         """Return what was measured, with or without the samples that ticks hit."""
-        boots = [
-            boot.quiet[workload]
-            if without_ticks
-            else merge([boot.quiet[workload], boot.ticked[workload]])
-            for boot in self._boots
-        ]
-        return Sample(boots, self.operations(workload))
+        boots, layouts = (
+            [
+                boot.quiet[workload]
+                if without_ticks
+                else merge([boot.quiet[workload], boot.ticked[workload]])
+                for boot in boots
+            ]
+            for boots in (self._boots, self._layouts)
+        )
+        return Sample(boots, self.operations(workload), layouts)
 
     def classes(self, workload: str) -> dict[str, Fraction]:
         """Return instructions by class per operation, ticks included."""
@@ -157,6 +175,7 @@ def _row(
         delta=float(found.delta),
         delta_percent=found.percent,
         mark=found.mark,
+        spread=None if found.spread is None else float(found.spread),
         without_ticks=without_ticks,
     )
 

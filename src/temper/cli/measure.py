@@ -25,6 +25,7 @@ from temper.cli.options import (
     CpuModel,
     FeatureName,
     Full,
+    Layouts,
     OnlyPlan,
     Resume,
     Setting,
@@ -33,6 +34,7 @@ from temper.cli.options import (
 )
 from temper.report.price_document import price_document
 from temper.report.proof_document import proof_document
+from temper.run.planner import LAYOUTS
 
 app = typer.Typer()
 
@@ -137,6 +139,7 @@ def price(
     setting: Setting = "",
     cpu: CpuModel = "",
     calls: Calls = DEFAULT_CALLS,
+    layouts: Layouts = LAYOUTS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
@@ -146,12 +149,15 @@ def price(
 ) -> None:
     """Measure what the feature costs, to the instruction.
 
-    Each variant is booted twice; counts are exact only if both boots agree.
+    Each variant is booted twice; counts are exact only if both boots agree. Further
+    boots, in other layouts of memory, tell what a feature costs from chance.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
-    plan = lab.planner.price(described, calls, listed(variants), baseline=baseline)
+    plan = lab.planner.price(
+        described, calls, listed(variants), baseline=baseline, layouts=layouts
+    )
     if only_plan:
         return lab.show(plan, files, resume)
     _show_price(price_report(lab.run(plan, resume)), files, full)
@@ -175,6 +181,7 @@ def compare(
     setting: Setting = "",
     cpu: CpuModel = "",
     calls: Calls = DEFAULT_CALLS,
+    layouts: Layouts = LAYOUTS,
     resume: Resume = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
@@ -190,7 +197,7 @@ def compare(
     files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, setting=setting, cpu=cpu)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
-    plan = lab.planner.compare(kernels, tuple(workload or ()), calls)
+    plan = lab.planner.compare(kernels, tuple(workload or ()), calls, layouts=layouts)
     if only_plan:
         return lab.show(plan, files, resume)
     _show_price(price_report(lab.run(plan, resume)), files, full)

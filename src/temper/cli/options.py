@@ -72,6 +72,13 @@ Calls = Annotated[
         help="System calls to time in each boot; other workloads scale with it."
     ),
 ]
+Layouts = Annotated[
+    int,
+    typer.Option(
+        help="Layouts of memory. Each after the first is a boot more of each variant. "
+        "Differences that they alone can make are not marked. 1: this is not measured.",
+    ),
+]
 LARGEST_RUN = 2**63 - 1
 """What a database holds."""
 

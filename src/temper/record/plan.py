@@ -253,6 +253,15 @@ class Twins(Plain):
     """What each machine's random numbers start from."""
 
 
+class Layout(Plain):
+    """What shifts the memory of a boot, and leaves its work as it is."""
+
+    seed: int
+    """What the machine's random numbers start from: they place the kernel."""
+    spacer: int = Field(ge=0)
+    """Pages of a file that the initramfs has in addition."""
+
+
 class RunPlan(Plain):
     """What a run will do; complete before its first boot and immutable."""
 
@@ -304,6 +313,8 @@ class RunPlan(Plain):
     """What leads its boots, instead of a job (events)."""
     twins: Twins | None = None
     """What proofs compare (prove)."""
+    layouts: dict[int, Layout] = Field(default_factory=dict)
+    """Repeat -> the layout of memory of those boots, if not the usual one (price)."""
     work: Work
     slots: tuple[Slot, ...] = Field(min_length=1)
     command: str

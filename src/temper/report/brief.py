@@ -10,6 +10,7 @@ from temper.report.summary import ABOUT, Summary
 from temper.report.words import (
     all_hit_line,
     exact_line,
+    layout_line,
     legend,
 )
 
@@ -26,7 +27,8 @@ def brief_title(report: PriceReport) -> str:
     return (
         f"{doubt}{report.unit.capitalize()} per operation at the median (p50), the "
         f"most expensive workloads first. {report.baseline}: absolute values; beside "
-        f"it: difference from {report.baseline}, + is more expensive."
+        f"it: difference from {report.baseline}, + is more expensive. "
+        f"{layout_line(report)}"
     )
 
 

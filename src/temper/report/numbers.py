@@ -1,9 +1,11 @@
 """Numbers as people read them: integers exactly, and never ``-0.00``."""
 
 from collections.abc import Sequence
+from math import ceil
 
 _HUGE = 1e10
 _FULL_PERCENT = 10_000
+_WHOLE = 10
 
 
 def absolute(value: float) -> str:
@@ -39,6 +41,13 @@ def percent(value: float | None) -> str:
     if size < 0.995:
         return f"{sign}{size:.2f} %"
     return f"{sign}{size:.1f} %" if size < 99.95 else f"{sign}{size:.0f} %"
+
+
+def spread(value: float | None) -> str:
+    """Write how far a value may be off, not too little: ``±59``; empty for None."""
+    if value is None:
+        return ""
+    return f"±{absolute(ceil(value) if value >= _WHOLE else value)}"
 
 
 def span(texts: Sequence[str]) -> str:

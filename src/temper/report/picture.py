@@ -42,7 +42,7 @@ def _group(report: PriceReport, workload: str, of: list[Summary]) -> BarGroup:
 
 
 def _bar(report: PriceReport, summary: Summary) -> Bar:
-    cell = price_cell(summary.median, report.exact)
+    cell = price_cell(report, summary.median)
     return Bar(
         label=summary.variant,
         value=summary.median.delta_percent or 0.0,

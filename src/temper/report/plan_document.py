@@ -44,6 +44,11 @@ def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
             f"{exact}: {variants} variants, {len(first) // variants} each, "
             f"{estimate.at_once} at once"
         )
+    if plan.layouts:
+        said.append(
+            f"{1 + len(plan.layouts)} layouts of memory; each after the first takes "
+            "one boot of each variant"
+        )
     if twins:
         said.append(
             f"{len(twins)}{' more' if first else ' boots'}, counting instructions, of "

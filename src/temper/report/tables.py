@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from temper.analysis.models import ClassRow, PriceReport, PriceRow
 from temper.report.document import Cell, Row, Table, Tone
-from temper.report.numbers import absolute, percent, signed, span
+from temper.report.numbers import absolute, percent, signed, span, spread
 from temper.report.summary import MEDIAN, Summary
 from temper.stats.comparison import Mark
 
@@ -61,11 +61,21 @@ def summary_table(report: PriceReport, summaries: Sequence[Summary]) -> Table:
 
 
 def _before(summary: Summary) -> Cell:
-    return Cell((absolute(summary.median.baseline_value),))
+    return Cell((absolute(_brief(summary.median.baseline_value)),))
 
 
 def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
-    return price_cell(summary.median, report.exact), Cell((summary.remark,))
+    row = summary.median
+    row = row.model_copy(update={"delta": _brief(row.delta)})
+    return price_cell(report, row), Cell((summary.remark,))
+
+
+def _brief(value: float) -> float:
+    """Round large values: all columns of a summary have to fit side by side."""
+    return round(value) if abs(value) >= _LARGE else value
+
+
+_LARGE = 1000
 
 
 def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
@@ -159,17 +169,18 @@ def _price_entry(report: PriceReport, row: PriceRow) -> _Entry:
         label=row.result_class,
         variant=row.variant,
         baseline=absolute(row.baseline_value),
-        cell=price_cell(row, report.exact),
+        cell=price_cell(report, row),
     )
 
 
-def price_cell(row: PriceRow, exact: bool) -> Cell:
-    """Return a price: the difference, its share of the baseline, its mark.
+def price_cell(report: PriceReport, row: PriceRow) -> Cell:
+    """Return a price: the difference, its spread, its share of the baseline, its mark.
 
-    ``exact``: whether the counts are; a difference may be noise even so.
+    Counts that are exact may differ by chance even so, without a mark.
     """
-    price = (signed(row.delta), percent(row.delta_percent))
-    if exact and row.mark is Mark.UNKNOWN:
+    moved = (spread(row.spread),) if report.layouts > 1 else ()
+    price = (signed(row.delta), *moved, percent(row.delta_percent))
+    if report.exact and row.mark is Mark.UNKNOWN:
         return Cell((*price, ""))
     return Cell((*price, row.mark.value), _TONES.get(row.mark, Tone.PLAIN))
 

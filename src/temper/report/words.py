@@ -57,8 +57,16 @@ def _headline(report: PriceReport, variant: str, rows: Sequence[PriceRow]) -> st
     return (
         f"At the median, {variant} costs {span([signed(low), signed(high)])} "
         f"{report.unit} per operation compared with {report.baseline}{share}, "
-        f"on {_workloads(rows)}."
+        f"on {_workloads(rows)}{_by_layout(report, rows)}."
     )
+
+
+def _by_layout(report: PriceReport, rows: Sequence[PriceRow]) -> str:
+    """Say on how many workloads a median differs no more than layout alone does."""
+    within = [row for row in rows if row.spread and abs(row.delta) <= row.spread]
+    if not within or not report.exact:
+        return ""
+    return f"; on {len(within)} of them, no more than the layout of memory alone makes"
 
 
 def _medians(report: PriceReport) -> dict[str, list[PriceRow]]:
@@ -80,7 +88,7 @@ def table_title(report: PriceReport) -> str:
         f"{doubt}{report.unit.capitalize()} per operation, including the timing, "
         f"without samples hit by a timer tick. {report.baseline}: absolute values; "
         f"other columns: difference from {report.baseline}, + is more expensive. "
-        f"{configuration_line(report)}."
+        f"{layout_line(report)} {configuration_line(report)}."
     )
 
 
@@ -108,6 +116,19 @@ def legend(report: PriceReport) -> str:
     seen = {row.mark.value for row in report.rows}
     return "Marks: " + "; ".join(
         f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in seen
+    )
+
+
+def layout_line(report: PriceReport) -> str:
+    """Say how far the layout of memory alone moves the differences."""
+    if all(row.spread is None for row in report.rows):
+        return (
+            "How far another layout of memory would move the differences was not "
+            "measured."
+        )
+    return (
+        f"±: how far the difference moves with the layout of memory, in "
+        f"{report.layouts} layouts; within that it has no mark."
     )
 
 

@@ -140,7 +140,7 @@ class Campaign:
         planned = self.plan.variants[slot.variant]
         request = BootRequest(
             image=setup.image,
-            initramfs=self._initramfs(setup, self.plan.job(slot), exact, work),
+            initramfs=self._initramfs(slot, exact, work),
             cmdline=planned.cmdline,
             cpu=planned.cpu,
             exact=exact,
@@ -151,17 +151,20 @@ class Campaign:
             hardware=self.plan.scripts.hardware if self.plan.scripts else (),
             watched=setup.watched,
         )
+        if layout := self.plan.layouts.get(slot.repeat):
+            return replace(request, seed=layout.seed)
         return request if seed is None else replace(request, cpus=1, seed=seed)
 
-    def _initramfs(
-        self, setup: Setup, lines: tuple[str, ...], exact: bool, work: Path
-    ) -> Path:
+    def _initramfs(self, slot: Slot, exact: bool, work: Path) -> Path:
+        setup = self.setups[slot.variant]
         if self.plan.scripts:
             return pack_for_kexec(setup.image, list(setup.files), work)
         unit = self.machine.clock(exact).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
-        job = [*head, *lines]
-        return pack(job, list(setup.files), work, setup.host_files)
+        job = [*head, *self.plan.job(slot)]
+        layout = self.plan.layouts.get(slot.repeat)
+        spacer = layout.spacer if layout else 0
+        return pack(job, list(setup.files), work, setup.host_files, spacer)
 
     def _facts(
         self,

@@ -9,18 +9,25 @@ from temper.errors import InfraError
 from temper.process import SCRATCH_FULL_HINT, call
 
 _TIMEOUT = 120.0
+_PAGE = 4096
 
 
 def pack(
-    job: list[str], files: list[Path], work: Path, host_files: Sequence[Path] = ()
+    job: list[str],
+    files: list[Path],
+    work: Path,
+    host_files: Sequence[Path] = (),
+    spacer: int = 0,
 ) -> Path:
     """Make an initramfs of ``files`` and the lines of a job, in ``work``.
 
-    The ``host_files`` keep their path on this host. The same contents give the same
-    bytes.
+    The ``host_files`` keep their path on this host. ``spacer``: pages of a file that
+    takes memory and does nothing else. The same contents give the same bytes.
     """
     root = work / "root"
     root.mkdir()
+    if spacer:
+        (root / "spacer").write_bytes(bytes(spacer * _PAGE))
     (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
     (root / "job").chmod(0o644)
     return _packed(root, files, work / "initramfs", host_files)

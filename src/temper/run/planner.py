@@ -26,6 +26,7 @@ from temper.record.outcome import Outcome
 from temper.record.plan import (
     KernelPlan,
     Kind,
+    Layout,
     Module,
     ProofPlan,
     RunPlan,
@@ -40,6 +41,9 @@ from temper.workloads import Workload, all_workloads, common_workloads, workload
 
 REPEATS = 2
 """Boots of each variant for a price; the second one shows that counts repeat."""
+LAYOUTS = 4
+"""Layouts of memory for a price, with the usual one. Where layout alone moves a count,
+three mark 6 in 100 differences that are none, four 2, and five less than 1."""
 
 PRICE_CPUS = 1
 """Only one, since a sample could otherwise include a slice of another CPU."""
@@ -100,13 +104,16 @@ class Planner:
         variants: Collection[str] = (),
         *,
         baseline: str | None = None,
+        layouts: int = 1,
     ) -> RunPlan:
         """Plan to price ``variants`` of a feature; none means all.
 
         The baseline is always included; it is the feature's own unless ``baseline``
-        names another. Raises InputError for an unknown name, and if there is nothing
-        but the baseline.
+        names another. ``layouts``: how many layouts of memory, with the usual one.
+        Raises InputError for an unknown name or too few layouts, and if there is
+        nothing but the baseline.
         """
+        others = _other_layouts(layouts)
         feature = feature.against(baseline=baseline)
         check_known("variant", variants, feature.variants)
         wanted = {feature.baseline, *(variants or feature.variants)}
@@ -137,12 +144,13 @@ class Planner:
             has_proofs=bool(feature.proofs),
             calls=calls,
             work=work,
-            slots=_slots(part.variants, range(REPEATS)),
+            slots=_slots(part.variants, (*range(REPEATS), *others)),
+            layouts=others,
             command=self.command(
                 *("price", part.name),
                 *_list("--baseline", (baseline,) if baseline else ()),
                 *named,
-                *("--calls", calls),
+                *("--calls", calls, "--layouts", layouts),
             ),
             temper_version=__version__,
         )
@@ -227,14 +235,18 @@ class Planner:
         kernels: Mapping[str, tuple[Path, str]],
         names: tuple[str, ...],
         calls: int,
+        *,
+        layouts: int = 1,
     ) -> RunPlan:
         """Plan to price the second of two kernels that others built.
 
         ``kernels``: A and B -> image, package or folder, and command line. ``names``:
-        the workloads; none means the common ones. Raises InputError for a workload that
-        needs a module, since building a module takes the kernel's source, and for
-        whatever has no kernel for the architecture.
+        the workloads; none means the common ones. ``layouts``: as for a price. Raises
+        InputError for a workload that needs a module, since building a module takes the
+        kernel's source, for whatever has no kernel for the architecture, and for too
+        few layouts.
         """
+        others = _other_layouts(layouts)
         check_known("workload", names, all_workloads())
         sized = workloads(names or common_workloads(), calls)
         for workload in sized:
@@ -260,12 +272,13 @@ class Planner:
             },
             calls=calls,
             work=self._work(job, PRICE_CPUS, None, sized, exact=True),
-            slots=_slots(kernels, range(REPEATS)),
+            slots=_slots(kernels, (*range(REPEATS), *others)),
+            layouts=others,
             command=self.command(
                 *("compare", path_a.resolve(), path_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
                 *(word for name in names for word in ("--workload", name)),
-                *("--calls", calls),
+                *("--calls", calls, "--layouts", layouts),
             ),
             temper_version=__version__,
         )
@@ -449,6 +462,27 @@ def _slots(variants: Iterable[str], repeats: Iterable[int]) -> tuple[Slot, ...]:
     return tuple(
         Slot(variant=name, repeat=repeat) for repeat in repeats for name in names
     )
+
+
+def _other_layouts(count: int) -> dict[int, Layout]:
+    """Return repeat -> layout, for ``count`` layouts without the usual one.
+
+    They are the same in every run. Raises InputError if ``count`` is below 1.
+    """
+    if count < 1:
+        raise InputError(f"{count} layouts are too few", "use at least 1")
+    return {
+        REPEATS + n: Layout(seed=TWIN_SEEDS[-1] + 1 + n, spacer=_spacer(n))
+        for n in range(count - 1)
+    }
+
+
+def _spacer(number: int) -> int:
+    """Return pages for a layout: at first few, then more, then others as few.
+
+    A prime, so that a spacer comes again only where the seed differs.
+    """
+    return 37 * (number + 1) % 256
 
 
 def _twins(part: Feature) -> Twins | None:

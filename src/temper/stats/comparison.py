@@ -33,6 +33,8 @@ class Sample:
     """One histogram a boot."""
     operations: int
     """How many operations one measurement holds; results are per operation."""
+    layouts: Sequence[Bins] = ()
+    """One histogram for each further layout of memory."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Difference:
     value: Fraction
     baseline: Fraction
     mark: Mark
+    spread: Fraction | None = None
+    """How far other layouts of memory move the difference; None: not measured."""
 
     @property
     def delta(self) -> Fraction:

@@ -5,7 +5,7 @@ known, so the arithmetic is exact too (``Fraction``), and equal means equal.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -89,22 +89,57 @@ class Exact:
         """See ``Comparison``."""
         before, after = self.summary(baseline), self.summary(sample)
         samples = min(_count(baseline), _count(sample))
+        spreads = _spreads(self._layouts(baseline), self._layouts(sample))
         return {
             name: Difference(
                 after[name],
                 before[name],
-                self._mark(after[name] - before[name], by_luck(name, samples)),
+                self._mark(
+                    after[name] - before[name],
+                    by_luck(name, samples),
+                    spreads.get(name),
+                ),
+                spreads.get(name),
             )
             for name in before
             if name in after
         }
 
-    def _mark(self, delta: Fraction, lucky: bool) -> Mark:
+    def _layouts(self, sample: Sample) -> list[dict[str, Fraction]]:
+        """Return the result classes in each layout of memory, the usual one first."""
+        others = (Sample([bins], sample.operations) for bins in sample.layouts)
+        return [self.summary(each) for each in (sample, *others)]
+
+    def _mark(self, delta: Fraction, lucky: bool, spread: Fraction | None) -> Mark:
         if not self.repeated or (delta and lucky):
+            return Mark.UNKNOWN
+        if spread and abs(delta) <= spread:
             return Mark.UNKNOWN
         if delta == 0:
             return Mark.EQUAL
         return Mark.REGRESSION if delta > 0 else Mark.IMPROVEMENT
+
+
+def _spreads(
+    before: Sequence[Mapping[str, Fraction]], after: Sequence[Mapping[str, Fraction]]
+) -> dict[str, Fraction]:
+    """Return result class -> the farthest that a difference is from the usual one.
+
+    That is, the difference between any layout of the baseline and any of the variant:
+    their kernels differ, so that nothing pairs a layout of one with one of the other.
+    Nothing is said of a class that some layout is without, nor of a single layout.
+    """
+    if len(before) != len(after) or len(before) == 1:
+        return {}
+    found = {}
+    for name in set.intersection(*(set(classes) for classes in (*before, *after))):
+        ours = [classes[name] for classes in before]
+        theirs = [classes[name] for classes in after]
+        usual = theirs[0] - ours[0]
+        found[name] = max(
+            max(theirs) - min(ours) - usual, usual - (min(theirs) - max(ours))
+        )
+    return found
 
 
 def _count(sample: Sample) -> int:
