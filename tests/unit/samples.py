@@ -21,7 +21,7 @@ from temper.extension import loaded
 from temper.paths import FEATURES
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
 from temper.record.outcome import Outcome
-from temper.record.plan import Kind, Layout, Switch
+from temper.record.plan import Kind, Layout, Switch, Weighed
 
 series_of = loaded(FEATURES / "kstack" / "judges" / "series.py").series_of
 
@@ -412,6 +412,8 @@ SWITCH = Switch(
     counted_as="kernel_rdtsc",
     cycles=(20, 200.5),
     source="A Manual, chapter 3",
+    borrowed="The lower bound is that of another instruction.",
+    others=(Weighed(counted_as="kernel_clac", cycles=(1, 100)),),
 )
 
 SIDE = {"lfsr": Outcome.BLOCKED, "none": Outcome.BLOCKED}

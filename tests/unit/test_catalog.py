@@ -238,6 +238,11 @@ counted_as = "kernel_wrmsr"
 cycles = [20, 200.5]
 source = "A Manual, chapter 3"
 """
+READ = """
+[[switches.x86_64.others]]
+counted_as = "kernel_rdmsr"
+cycles = [1, 100]
+"""
 
 
 def test_a_switch_is_read_for_its_architecture(folder: Path) -> None:
@@ -248,6 +253,10 @@ def test_a_switch_is_read_for_its_architecture(folder: Path) -> None:
     assert switch.counted_as == "kernel_wrmsr"
     assert switch.cycles == (20, 200.5)
     assert switch.source == "A Manual, chapter 3"
+    assert (switch.borrowed, switch.others) == ("", ())
+    (folder / "feature.toml").write_text(WHOLE + SWITCH + READ)
+    [(other,)] = (each.others for each in load_feature(folder).switches.values())
+    assert (other.counted_as, other.cycles) == ("kernel_rdmsr", (1, 100))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from temper.analysis.models import PriceReport, PriceRow, SwitchRow
 from temper.analysis.price import price_report
 from temper.errors import InputError, StoreError
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Kind
+from temper.record.plan import Kind, Weighed
 from temper.report.markdown import to_markdown
 from temper.report.price_document import price_document
+from temper.report.summary import summaries
+from temper.report.tables import summary_table
 from temper.report.words import notes
 from temper.stats.comparison import Mark
 
@@ -201,10 +203,51 @@ def test_switches_are_what_the_baseline_has_not(
     assert row.cycles == cycles
 
 
+def test_the_model_weighs_other_instructions_on_the_register() -> None:
+    run = price_run(switch=SWITCH)
+    for boot in run.boots:
+        for record in boot.records:
+            if record["type"] == "classes" and boot.facts.variant == "stock":
+                record["counts"]["kernel_rdtsc"] += 2 * CALLS
+                record["counts"]["kernel_clac"] -= 3 * CALLS // 2
+    found = price_report(run).switches
+    assert found
+    assert found.others == {"kernel_clac": (1, 100)}
+    assert found.rows[0].delta == 3
+    assert found.rows[0].others == {"kernel_clac": (1, -1.5)}
+    assert found.rows[0].cycles == (3 * 20 - 150, 3 * 200.5 - 1.5)
+
+
+def test_beside_a_price_stands_what_the_upper_bound_would_make_of_it() -> None:
+    report = price_report(price_run(switch=SWITCH))
+    table = summary_table(report, summaries(report))
+    # 200.5, and never less.
+    remarks = {row.cells[-1].parts for row in table.rows}
+    assert remarks == {
+        ("every call; model: up to +201 cycles",),
+        ("about the same; model: up to +201 cycles",),
+    }
+    assert "Model: what hardware may take for level switches in addition" in said(
+        report
+    )
+    for run in (price_run(("off", "temper"), switch=SWITCH), price_run()):
+        assert "model: " not in said(price_report(run)).lower()
+
+
+def test_a_borrowed_bound_is_said_to_be_borrowed() -> None:
+    document = price_document(price_report(price_run(switch=SWITCH)))
+    text = " ".join(to_markdown([document], full=True).split())
+    assert (
+        "at 20 to 200.50 for each kernel_rdtsc and 1 to 100 for each kernel_clac; + is "
+        "more expensive than off. The lower bound is that of another instruction. Not "
+    ) in text
+
+
 def test_the_model_is_told_as_it_was_stated() -> None:
     found = price_report(price_run(switch=SWITCH)).switches
     assert found
     assert (found.title, found.source) == (SWITCH.title, SWITCH.source)
+    assert found.borrowed == SWITCH.borrowed
     assert (found.counted_as, found.cycles) == (SWITCH.counted_as, SWITCH.cycles)
     assert [row.workload for row in found.rows] == list(OFF)
 
@@ -212,6 +255,10 @@ def test_the_model_is_told_as_it_was_stated() -> None:
 def test_a_switch_that_no_class_counts_is_refused() -> None:
     wrong = SWITCH.model_copy(update={"counted_as": "wrmsr"})
     with pytest.raises(InputError, match="no class of instructions is 'wrmsr'"):
+        price_report(price_run(switch=wrong))
+    other = Weighed(counted_as="rdmsr", cycles=(1, 2))
+    wrong = SWITCH.model_copy(update={"others": (other,)})
+    with pytest.raises(InputError, match="no class of instructions is 'rdmsr'"):
         price_report(price_run(switch=wrong))
 
 

@@ -6,6 +6,7 @@ difference before you commit it.
 
 import io
 import os
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -456,7 +457,9 @@ def test_what_a_switch_takes_stands_apart_from_what_was_measured() -> None:
     text = printed([WHOLE["price"]()], full=True)
     measured, _, model = text.partition("A stated model, not measured: cycles for")
     assert "Source: A Manual, chapter 3." in model
-    assert "cycles" not in measured
+    # What stands beside a price says that it is the model's.
+    assert re.search(r"model: up\s+to\s+\+201\s+cycles", measured)
+    assert measured.count("cycles") == measured.count("model: ")
     # No feature that states none gets a table of it.
     stated_none = price_report(price_run(FOUR))
     assert "A stated model" not in terminal(stated_none, full=True)

@@ -98,7 +98,9 @@ class SwitchRow(Part):
     delta: float
     """How many more the variant has: the feature's own writes."""
     cycles: tuple[float, float]
-    """The least and the most that ``delta`` adds, by the stated model."""
+    """The least and the most that ``delta`` and ``others`` add, by the stated model."""
+    others: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    """Class of other instructions on that register -> baseline's, how many more."""
 
 
 class Switches(Part):
@@ -110,8 +112,12 @@ class Switches(Part):
     cycles: tuple[float, float]
     """The least and the most cycles of one on hardware: stated, not measured."""
     source: str
-    """Where ``cycles`` comes from."""
+    """Where all cycles come from."""
     rows: list[SwitchRow]
+    borrowed: str = ""
+    """A sentence on bounds that are those of other instructions; empty: none are."""
+    others: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    """Class of other instructions on that register -> cycles, as above."""
 
 
 class Distribution(Part):

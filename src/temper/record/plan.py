@@ -110,23 +110,32 @@ class ProofPlan(Plain):
     """Whether it shows a known limit: an attack that the feature does not stop."""
 
 
-class Switch(Plain):
-    """A register write that counts as one instruction but costs more on hardware."""
+class Weighed(Plain):
+    """Instructions that count as one each but cost more on hardware."""
 
-    title: str = Field(max_length=30)
-    """What such writes are called, such as ``level switches``; used in headings."""
     counted_as: str
     """The class of instructions that contains them, such as ``kernel_wrmsr``."""
     cycles: tuple[float, float]
     """The least and the most that one takes on hardware: stated, not measured."""
-    source: str
-    """Where ``cycles`` comes from."""
 
     @model_validator(mode="after")
     def _cycles_are_a_range(self) -> Self:
         if not 0 < self.cycles[0] <= self.cycles[1] < math.inf:
             raise ValueError("cycles must be the least and the most, above 0")
         return self
+
+
+class Switch(Weighed):
+    """A write of a register, and what else a feature does with that register."""
+
+    title: str = Field(max_length=30)
+    """What such writes are called, such as ``level switches``; used in headings."""
+    source: str
+    """Where all ``cycles`` come from."""
+    borrowed: str = ""
+    """A sentence on bounds that are those of other instructions; empty: none are."""
+    others: tuple[Weighed, ...] = ()
+    """Other instructions on that register, such as reads of it."""
 
 
 class Register(Plain):

@@ -12,6 +12,7 @@ from temper.report.words import (
     exact_line,
     layout_line,
     legend,
+    upper_bound_line,
 )
 
 _TOTALS = ("kernel_instructions", "user_instructions")
@@ -43,7 +44,7 @@ def brief_legend(report: PriceReport, shown: Iterable[Summary]) -> str:
             " Left out: the largest sample (max), and classes with fewer than 10 "
             "samples beyond them; where a tick fell decides those."
         )
-    return text
+    return " ".join(filter(None, (text, upper_bound_line(report))))
 
 
 def other_lines(others: Sequence[Summary]) -> list[str]:

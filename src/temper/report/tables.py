@@ -7,6 +7,7 @@ from temper.analysis.models import ClassRow, PriceReport, PriceRow
 from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span, spread
 from temper.report.summary import MEDIAN, Summary
+from temper.report.words import upper_bound
 from temper.stats.comparison import Mark
 
 _TONES = {
@@ -67,7 +68,8 @@ def _before(summary: Summary) -> Cell:
 def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
     row = summary.median
     row = row.model_copy(update={"delta": _brief(row.delta)})
-    return price_cell(report, row), Cell((summary.remark,))
+    said = [summary.remark, upper_bound(report, summary.workload, summary.variant)]
+    return price_cell(report, row), Cell(("; ".join(filter(None, said)),))
 
 
 def _brief(value: float) -> float:
@@ -117,8 +119,21 @@ def switch_table(report: PriceReport) -> Table | None:
     if not report.switches:
         return None
     rows = report.switches.rows
-    before = {r.workload: Cell((absolute(r.baseline_per_operation),)) for r in rows}
-    cells = {(r.workload, r.variant): Cell((signed(r.delta),)) for r in rows}
+    before = {
+        r.workload: Cell(
+            (
+                absolute(r.baseline_per_operation),
+                *(f"/ {absolute(count)}" for count, _ in r.others.values()),
+            )
+        )
+        for r in rows
+    }
+    cells = {
+        (r.workload, r.variant): Cell(
+            (signed(r.delta), *(f"/ {signed(more)}" for _, more in r.others.values()))
+        )
+        for r in rows
+    }
     caption = f"{report.switches.title.capitalize()} per operation"
     return _by_workload(cells, caption, report.baseline, before)
 

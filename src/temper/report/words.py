@@ -1,6 +1,7 @@
 """The sentences of a report, the same in terminal, Markdown and HTML."""
 
 from collections.abc import Sequence
+from math import ceil
 
 from temper.analysis.models import (
     PriceReport,
@@ -58,6 +59,28 @@ def _headline(report: PriceReport, variant: str, rows: Sequence[PriceRow]) -> st
         f"At the median, {variant} costs {span([signed(low), signed(high)])} "
         f"{report.unit} per operation compared with {report.baseline}{share}, "
         f"on {_workloads(rows)}{_by_layout(report, rows)}."
+    )
+
+
+def upper_bound(report: PriceReport, workload: str, variant: str) -> str:
+    """Say what the stated model adds at most to an operation; empty if nothing."""
+    most = [
+        row.cycles[1]
+        for row in (report.switches.rows if report.switches else ())
+        if (row.workload, row.variant) == (workload, variant)
+    ]
+    return (
+        f"model: up to {signed(ceil(most[0]))} cycles" if most and most[0] > 0 else ""
+    )
+
+
+def upper_bound_line(report: PriceReport) -> str:
+    """Say what the cycles beside a price are; empty if there are none."""
+    if not report.switches or all(row.cycles[1] <= 0 for row in report.switches.rows):
+        return ""
+    return (
+        f"Model: what hardware may take for {report.switches.title} in addition, at "
+        "the upper bound that is stated, not measured."
     )
 
 
@@ -190,12 +213,13 @@ def switch_title(switches: Switches) -> str:
 
 def switch_note(report: PriceReport, switches: Switches) -> str:
     """Say what that table holds: unit, direction, baseline."""
+    beside = "".join(f" / {name}" for name in switches.others)
     return (
         f"{switch_title(switches)} per operation over the whole region, ticks "
-        f"included: how many more {switches.counted_as} than with "
+        f"included: how many more {switches.counted_as}{beside} than with "
         f"{report.baseline}, as counted by the QEMU plugin; + is more. "
-        f"{report.baseline}: absolute values; these write other registers and are "
-        "not switches."
+        f"{report.baseline}: absolute values; these are on other registers and are "
+        "no switches."
     )
 
 
@@ -206,11 +230,16 @@ def model_title(switches: Switches) -> str:
 
 def model_note(report: PriceReport, switches: Switches) -> str:
     """Say what the model is, where it comes from, and what its table holds."""
-    each = span([absolute(end) for end in switches.cycles])
+    every = {switches.counted_as: switches.cycles, **switches.others}
+    each = " and ".join(
+        f"{span([absolute(end) for end in cycles])} for each {name}"
+        for name, cycles in every.items()
+    )
+    borrowed = f"{switches.borrowed.strip()} " if switches.borrowed else ""
     return (
         f"Cycles that the {switches.title} above would add to an operation on "
-        f"hardware, at {each} cycles each; + is more expensive than "
-        f"{report.baseline}. Not part of the price. "
+        f"hardware, at {each}; + is more expensive than {report.baseline}. "
+        f"{borrowed}Not part of the price. "
         f"Source: {switches.source.strip().rstrip('.')}."
     )
 
