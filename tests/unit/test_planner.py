@@ -823,3 +823,13 @@ def test_a_package_is_compared_without_being_unpacked(
 def test_a_kernel_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*: No such file or directory"):
         compared(bench, tmp_path / "vmlinuz")
+
+
+def test_kpkeys_is_priced_against_the_kernel_without_it(bench: Bench) -> None:
+    feature = feature_named("kpkeys")
+    plan = bench.planner.price(feature, 1000)
+    assert plan.variants[plan.baseline].kernel.patches == ()
+    # Proofs need a control that has the same code.
+    patches = {feature.variants[name].patches for name in ("off", "temper")}
+    assert feature.control == "off"
+    assert len(patches) == 1
