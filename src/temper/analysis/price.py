@@ -20,8 +20,8 @@ from temper.analysis.refusals import in_force_summaries, refusals
 from temper.analysis.switches import switches
 from temper.analysis.variants import hosts, variant_infos
 from temper.record.boot import StoredRun
-from temper.record.plan import Kind, RunPlan
-from temper.stats.comparison import Comparison, Difference, Sample
+from temper.record.plan import Kind
+from temper.stats.comparison import Bins, Comparison, Difference, Sample
 from temper.stats.exact import Exact, merge
 
 
@@ -29,19 +29,24 @@ def price_report(run: StoredRun) -> PriceReport:
     """Price every variant of a run relative to its baseline.
 
     Raises StoreError if the stored records contradict each other, InputError if the
-    feature states an expensive register write of a class that was not counted.
+    feature states what instructions cost of a class that was not counted.
     """
     plan, boots = run.plan, results_by_variant(run)
     in_force = in_force_summaries(plan, boots)
     refused = refusals(run, boots, in_force)
     priced = {name: kept for name, kept in boots.items() if name not in refused}
-    usual = {name: _of_layout(plan, kept, False) for name, kept in priced.items()}
+    usual = {
+        name: [boot for boot in kept if boot.facts.repeat not in plan.layouts]
+        for name, kept in priced.items()
+    }
     exact, why = exactness(usual) if len(priced) > 1 else (False, "no price")
     # Identical boots count once; if they differ, all of them count.
-    used = {name: kept[:1] if exact else kept for name, kept in usual.items()}
     measured = {
-        name: _Measured(kept, _of_layout(plan, priced[name], True))
-        for name, kept in used.items()
+        name: _Measured(
+            usual[name][:1] if exact else usual[name],
+            [boot for boot in kept if boot.facts.repeat in plan.layouts],
+        )
+        for name, kept in priced.items()
     }
     base = measured.get(plan.baseline, _Measured([]))
     classes = _class_rows(plan.baseline, measured)
@@ -80,15 +85,11 @@ def price_report(run: StoredRun) -> PriceReport:
 _NOT_CHECKED = "no feature is named, so there was nothing to check"
 
 
-def _of_layout(
-    plan: RunPlan, boots: Sequence[BootResults], other: bool
-) -> list[BootResults]:
-    """Return the boots in the usual layout of memory, or those in ``other`` ones."""
-    return [boot for boot in boots if (boot.facts.repeat in plan.layouts) is other]
-
-
 class _Measured:
-    """The boots of one variant taken together, by workload."""
+    """The boots of one variant taken together, by workload.
+
+    ``layouts``: its boots in other layouts of memory, of which only samples count.
+    """
 
     def __init__(
         self, boots: Sequence[BootResults], layouts: Sequence[BootResults] = ()
@@ -121,12 +122,7 @@ class _Measured:
     def sample(self, workload: str, without_ticks: bool) -> Sample:
         """Return what was measured, with or without the samples that ticks hit."""
         boots, layouts = (
-            [
-                boot.quiet[workload]
-                if without_ticks
-                else merge([boot.quiet[workload], boot.ticked[workload]])
-                for boot in boots
-            ]
+            [_bins(boot, workload, without_ticks) for boot in boots]
             for boots in (self._boots, self._layouts)
         )
         return Sample(boots, self.operations(workload), layouts)
@@ -137,6 +133,11 @@ class _Measured:
         samples = sum(boot.workloads[workload].samples for boot in self._boots)
         operations = samples * self.operations(workload)
         return {name: Fraction(n, operations) for name, n in counts.items()}
+
+
+def _bins(boot: BootResults, workload: str, without_ticks: bool) -> Bins:
+    quiet = boot.quiet[workload]
+    return quiet if without_ticks else merge([quiet, boot.ticked[workload]])
 
 
 def _rows(

@@ -12,6 +12,8 @@ from functools import partial
 from temper.report.document import Cell, Table, Tone
 
 WIDTH = 78
+BARS = 4
+"""Characters around a line of a grid in Markdown; a terminal shows none."""
 _LABEL = 24
 """Longer labels continue on the next line."""
 _FIRST, _HEADING = 17, 27
@@ -50,7 +52,7 @@ class Grid:
     @property
     def width(self) -> int:
         """The width of a line with ``| `` and `` |`` around the cells."""
-        return sum(self.widths) + 3 * len(self.widths) + 1
+        return sum(self.widths) + 3 * (len(self.widths) - 1) + BARS
 
     @property
     def text_columns(self) -> tuple[int, ...]:

@@ -1,12 +1,12 @@
 """The tables of a price: what goes into which row and column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from temper.analysis.models import ClassRow, PriceReport, PriceRow
 from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span, spread
-from temper.report.summary import MEDIAN, Summary
+from temper.report.summary import FEW, MEDIAN, Summary
 from temper.report.words import upper_bound
 from temper.stats.comparison import Mark
 
@@ -68,8 +68,10 @@ def _before(summary: Summary) -> Cell:
 def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
     row = summary.median
     row = row.model_copy(update={"delta": _brief(row.delta)})
-    said = [summary.remark, upper_bound(report, summary.workload, summary.variant)]
-    return price_cell(report, row), Cell(("; ".join(filter(None, said)),))
+    remark = summary.remark
+    if bound := upper_bound(report, summary.workload, summary.variant):
+        remark = bound if remark == FEW else f"{remark}; {bound}"
+    return price_cell(report, row), Cell((remark,))
 
 
 def _brief(value: float) -> float:
@@ -118,24 +120,18 @@ def switch_table(report: PriceReport) -> Table | None:
     """Return how many expensive register writes each variant adds per operation."""
     if not report.switches:
         return None
-    rows = report.switches.rows
-    before = {
-        r.workload: Cell(
-            (
-                absolute(r.baseline_per_operation),
-                *(f"/ {absolute(count)}" for count, _ in r.others.values()),
-            )
-        )
-        for r in rows
-    }
-    cells = {
-        (r.workload, r.variant): Cell(
-            (signed(r.delta), *(f"/ {signed(more)}" for _, more in r.others.values()))
-        )
-        for r in rows
-    }
+    before, cells = {}, {}
+    for r in report.switches.rows:
+        counts = [(r.baseline_per_operation, r.delta), *r.others.values()]
+        before[r.workload] = _slashed(absolute(count) for count, _ in counts)
+        cells[r.workload, r.variant] = _slashed(signed(more) for _, more in counts)
     caption = f"{report.switches.title.capitalize()} per operation"
     return _by_workload(cells, caption, report.baseline, before)
+
+
+def _slashed(texts: Iterable[str]) -> Cell:
+    first, *others = texts
+    return Cell((first, *(f"/ {text}" for text in others)))
 
 
 def model_table(report: PriceReport) -> Table | None:

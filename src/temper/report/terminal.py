@@ -18,7 +18,7 @@ from temper.report.document import (
     Table,
     Tone,
 )
-from temper.report.layout import WIDTH, Grid, Line, command_lines, grids
+from temper.report.layout import BARS, WIDTH, Grid, Line, command_lines, grids
 from temper.report.text import text_blocks
 
 _STYLES = {
@@ -78,7 +78,7 @@ class _Writer:
                     self._console.print(Text(line), soft_wrap=True)
                 self.gap()
             case Table():
-                for grid in grids(block, self._width):
+                for grid in grids(block, self._width + BARS):
                     self._print(_table(grid))
                     self.gap()
             case Section():

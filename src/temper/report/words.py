@@ -64,14 +64,10 @@ def _headline(report: PriceReport, variant: str, rows: Sequence[PriceRow]) -> st
 
 def upper_bound(report: PriceReport, workload: str, variant: str) -> str:
     """Say what the stated model adds at most to an operation; empty if nothing."""
-    most = [
-        row.cycles[1]
-        for row in (report.switches.rows if report.switches else ())
-        if (row.workload, row.variant) == (workload, variant)
-    ]
-    return (
-        f"model: up to {signed(ceil(most[0]))} cycles" if most and most[0] > 0 else ""
-    )
+    rows = report.switches.rows if report.switches else ()
+    upper = {(row.workload, row.variant): row.cycles[1] for row in rows}
+    most = upper.get((workload, variant), 0)
+    return f"model: up to {signed(ceil(most))} cycles" if most > 0 else ""
 
 
 def upper_bound_line(report: PriceReport) -> str:
@@ -218,8 +214,8 @@ def switch_note(report: PriceReport, switches: Switches) -> str:
         f"{switch_title(switches)} per operation over the whole region, ticks "
         f"included: how many more {switches.counted_as}{beside} than with "
         f"{report.baseline}, as counted by the QEMU plugin; + is more. "
-        f"{report.baseline}: absolute values; these are on other registers and are "
-        "no switches."
+        f"{report.baseline}: absolute values; these use other registers and are not "
+        "switches."
     )
 
 

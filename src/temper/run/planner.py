@@ -471,18 +471,11 @@ def _other_layouts(count: int) -> dict[int, Layout]:
     """
     if count < 1:
         raise InputError(f"{count} layouts are too few", "use at least 1")
+    # Spacers of up to 1 MiB; with a prime step, 255 of them differ.
     return {
-        REPEATS + n: Layout(seed=TWIN_SEEDS[-1] + 1 + n, spacer=_spacer(n))
+        REPEATS + n: Layout(seed=TWIN_SEEDS[-1] + 1 + n, spacer=37 * (n + 1) % 256)
         for n in range(count - 1)
     }
-
-
-def _spacer(number: int) -> int:
-    """Return pages for a layout: at first few, then more, then others as few.
-
-    A prime, so that a spacer comes again only where the seed differs.
-    """
-    return 37 * (number + 1) % 256
 
 
 def _twins(part: Feature) -> Twins | None:
