@@ -2,7 +2,7 @@
 /*
  * Description: times operations that change many page table entries at once, on a
  * mapping of known shape: fork() and munmap() of it, mprotect() and mremap() there and
- * back, and the faults that fill it.
+ * back, the faults that fill it, and its whole life.
  *
  * The shapes are those of the published micromm figures, which map 1 GB; this program
  * maps 16 MB, eight full tables, which an emulated CPU can refill for every sample:
@@ -65,6 +65,7 @@ enum folios { SMALL, SPLIT, HUGE };
 struct timing {
 	struct samples *samples;
 	bool counted;
+	bool with_ticks; /* they are part of what is timed */
 	unsigned int rounds_per_sample;
 	unsigned int rounds;
 	uint64_t value;
@@ -104,7 +105,7 @@ static inline void timing_end(struct timing *t)
 	if (t->counted)
 		marker_pause();
 	t->value += value;
-	t->ticked |= tick_clock() != t->tick;
+	t->ticked |= !t->with_ticks && tick_clock() != t->tick;
 	if (++t->rounds < t->rounds_per_sample)
 		return;
 	samples_put(t->samples, t->value, t->ticked);
@@ -206,6 +207,22 @@ static void time_munmaps(const struct word *word, struct timing *t, uint64_t rou
 	}
 }
 
+/*
+ * With ticks, since a kernel may free page tables in a later one. What a sample leaves to
+ * be freed after it, the samples before it, or the warm-up, have left to it.
+ */
+static void time_lives(const struct word *word, struct timing *t, uint64_t rounds)
+{
+	t->with_ticks = true;
+	for (uint64_t i = 0; i < rounds; i++) {
+		timing_begin(t);
+		region_map(word);
+		region_fill(word);
+		region_unmap(word);
+		timing_end(t);
+	}
+}
+
 /* A sample fills a table; its first fault creates the table. */
 static void time_faults(const struct word *word, struct timing *t, uint64_t rounds)
 {
@@ -277,6 +294,9 @@ static const struct word words[] = {
 	{ "munmap-p1", time_munmaps, MANY, SMALL, 1, 1 },
 	{ "munmap-p512", time_munmaps, MANY, SPLIT, 1, 1 },
 	{ "munmap-pmd", time_munmaps, MANY, HUGE, 1, 1 },
+	{ "life-few", time_lives, FEW, SMALL, 64, 1 },
+	{ "life-p1", time_lives, MANY, SMALL, 1, 1 },
+	{ "life-pmd", time_lives, MANY, HUGE, 2, 1 },
 	{ "fault", time_faults, TABLE_PAGES, SMALL, TABLE_PAGES, 1 },
 	{ "mprotect", time_mprotects, MANY, SMALL, 1, 2 },
 	{ "mremap", time_mremaps, MANY, SMALL, 1, 2 },

@@ -19,6 +19,8 @@ LIMITS = {
     "micromm/munmap-table": 3,
     "micromm/munmap-p1": 3,
     "micromm/munmap-p512": 3,
+    "micromm/life-few": 1,
+    "micromm/life-p1": 1,
     "vmalloc/p1": 5,
     "vmalloc/p256": 1,
     "vmalloc/map-ram": 10,

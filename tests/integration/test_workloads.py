@@ -97,6 +97,21 @@ def test_what_is_made_ready_is_not_counted(boots: list[BootResults]) -> None:
     assert record.elapsed > 5 * timed
 
 
+@pytest.mark.parametrize("shape", ["few", "p1", "pmd"])
+def test_a_life_has_all_that_ran_meanwhile(
+    boots: list[BootResults], shape: str
+) -> None:
+    """So it has what the kernel frees in a later tick, whichever sample that hits."""
+    life, boot = f"micromm/life-{shape}", boots[0]
+    record, classes = boot.workloads[life], boot.classes[life]
+    assert boot.ticked[life] == {}
+    counted = classes["kernel_instructions"] + classes["user_instructions"]
+    timed = cost(boot, life) * record.samples * record.operations
+    for whole in (counted, record.elapsed):
+        assert abs(whole - timed) < timed / 1000
+    assert cost(boot, life) > cost(boot, f"micromm/munmap-{shape}")
+
+
 def test_vmalloc_pays_for_every_page(boots: list[BootResults]) -> None:
     """As many loops as it says: each page costs the same, however many there are."""
     boot = boots[0]
