@@ -12,7 +12,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 SYSCALLS = ("syscall/getppid", "syscall/invalid")
 # Workload -> the most it may cost, in percent of off.
 LIMITS = {
-    "micromm/fork-few": 2,
+    # The layout of memory alone moves it by 0.7 %.
+    "micromm/fork-few": 3,
     "micromm/fork-p1": 2,
     "micromm/fork-written": 2,
     "micromm/fork-p512": 2,
