@@ -2,7 +2,8 @@
 /*
  * QEMU TCG plugin: counts the instructions between a begin and an end marker by class,
  * separately for kernel and user, and writes a record per marked region. It counts
- * nothing from a pause marker to the next begin marker.
+ * nothing from a pause marker to the next begin marker. Another record has the kernel's
+ * instructions before the first marker.
  *
  * It counts per instruction, not per block, because a block that is left early would
  * count as a whole.
@@ -26,6 +27,8 @@ typedef uint64_t counts_t[RINGS][MAX_CLASSES];
 static const char *const ring_names[RINGS] = { "user", "kernel" };
 static counts_t at_begin;
 static bool counting;
+static counts_t at_first_begin;
+static bool begun;
 static counts_t regions[MAX_REGIONS];
 static unsigned int nr_regions;
 static const char *out_path;
@@ -48,6 +51,9 @@ static void on_begin(unsigned int vcpu, void *userdata)
 	(void)userdata;
 	read_all(at_begin);
 	counting = true;
+	if (!begun)
+		memcpy(at_first_begin, at_begin, sizeof(at_first_begin));
+	begun = true;
 }
 
 static void on_pause(unsigned int vcpu, void *userdata)
@@ -103,14 +109,19 @@ static void on_block(struct qemu_plugin_tb *tb)
 		on_insn(qemu_plugin_tb_get_insn(tb, i));
 }
 
-/* Per ring: all its instructions, then those of each class of interest. */
-static void print_ring(FILE *out, unsigned int ring, const uint64_t *counts)
+static uint64_t sum_of(const uint64_t *counts)
 {
 	uint64_t all = 0;
 
 	for (unsigned int class = 0; class_names[class]; class++)
 		all += counts[class];
-	fprintf(out, "\"%s_instructions\":%" PRIu64, ring_names[ring], all);
+	return all;
+}
+
+/* Per ring: all its instructions, then those of each class of interest. */
+static void print_ring(FILE *out, unsigned int ring, const uint64_t *counts)
+{
+	fprintf(out, "\"%s_instructions\":%" PRIu64, ring_names[ring], sum_of(counts));
 	for (unsigned int class = 1; class_names[class]; class++)
 		fprintf(out, ",\"%s_%s\":%" PRIu64, ring_names[ring], class_names[class],
 			counts[class]);
@@ -124,6 +135,9 @@ static void write_regions(void)
 		perror(out_path);
 		return;
 	}
+	if (begun)
+		fprintf(out, "{\"type\":\"startup\",\"kernel_instructions\":%" PRIu64 "}\n",
+			sum_of(at_first_begin[KERNEL]));
 	for (unsigned int i = 0; i < nr_regions; i++) {
 		fprintf(out, "{\"type\":\"classes\",\"region\":%u,\"counts\":{", i);
 		print_ring(out, KERNEL, regions[i][KERNEL]);

@@ -12,6 +12,7 @@ from temper.record.wire import (
     Exposure,
     Histogram,
     InForce,
+    Startup,
     WireError,
     Workload,
     parse_record,
@@ -24,6 +25,8 @@ class BootResults:
     """The results of one successful boot, by workload."""
 
     facts: BootFacts
+    startup: int | None = None
+    """The kernel's instructions before the first marker, if they were counted."""
     workloads: dict[str, Workload] = field(default_factory=dict)
     quiet: dict[str, dict[int, int]] = field(default_factory=dict)
     """workload -> histogram of the samples that no timer tick hit."""
@@ -55,6 +58,8 @@ def boot_results(boot: StoredBoot) -> BootResults:
                 parts[record.workload, record.tick].append(dict(record.bins))
             case Workload():
                 results.workloads[record.workload] = record
+            case Startup():
+                results.startup = record.kernel_instructions
             case Classes():
                 regions[record.region] = record.counts
             case Exposure():
@@ -69,9 +74,12 @@ def boot_results(boot: StoredBoot) -> BootResults:
         results.quiet[name] = merge(parts[name, False])
         results.ticked[name] = merge(parts[name, True])
         results.classes[name] = regions.get(workload.region, {})
-        if workload.region in exposures:
-            results.exposures[name] = exposures[workload.region]
         _check_complete(results, name)
+    results.exposures = {
+        name: exposures[workload.region]
+        for name, workload in results.workloads.items()
+        if workload.region in exposures
+    }
     return results
 
 

@@ -120,6 +120,21 @@ class Switches(Part):
     """Class of other instructions on that register -> cycles, as above."""
 
 
+class OnceRow(Part):
+    """What a variant takes once: to start, or in memory for as long as it runs."""
+
+    what: str
+    unit: Literal["instructions", "bytes"]
+    variant: str
+    value: int
+    baseline_value: int
+
+    @property
+    def delta(self) -> int:
+        """How much more than the baseline."""
+        return self.value - self.baseline_value
+
+
 class Distribution(Part):
     """Exact distribution of one workload under one variant, for the plots."""
 
@@ -169,6 +184,8 @@ class PriceReport(Part):
     classes: list[ClassRow]
     switches: Switches | None = None
     """None: the feature states none, or no classes were counted."""
+    once: list[OnceRow] = Field(default_factory=list)
+    """Empty if neither the start nor the kernel's memory was measured."""
     overhead: dict[str, int]
     """workload -> what timing a sample costs; its values include that."""
     operations: dict[str, int]

@@ -16,6 +16,7 @@ from temper.analysis.models import (
     PriceRow,
     TickCount,
 )
+from temper.analysis.once import once_rows
 from temper.analysis.refusals import in_force_summaries, refusals
 from temper.analysis.switches import switches
 from temper.analysis.variants import hosts, variant_infos
@@ -66,6 +67,7 @@ def price_report(run: StoredRun) -> PriceReport:
         ticks=_ticks(measured),
         classes=classes,
         switches=switches(classes, plan.switch) if plan.switch and classes else None,
+        once=once_rows(plan.baseline, usual),
         overhead={name: base.overhead(name) for name in base.workloads},
         operations={name: base.operations(name) for name in base.workloads},
         calls={name: base.calls(name) for name in base.workloads},

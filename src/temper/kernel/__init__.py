@@ -2,6 +2,7 @@
 
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
+from temper.kernel.footprint import footprint
 from temper.kernel.given import Given, Image, find_given, ready_image
 from temper.kernel.module import build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
@@ -20,6 +21,7 @@ __all__ = [
     "expected_seconds",
     "find_given",
     "find_source",
+    "footprint",
     "module_files",
     "ready_image",
     "source_at",

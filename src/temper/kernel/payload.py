@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,20 @@ from temper.errors import InputError
 _MAGIC = b"HdrS"
 _LOADED = 1
 """The type of a program header whose bytes are loaded."""
+_EMPTY = 8
+"""The type of a section that the file has no bytes of."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of an ELF file."""
+
+    name: str
+    flags: int
+    """SHF_ALLOC 2, SHF_EXECINSTR 4."""
+    address: int
+    data: bytes
+    """Empty if memory is only cleared."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +47,24 @@ class Elf:
             if kind == _LOADED and address <= start <= end <= address + held:
                 return self.data[at + start - address : at + end - address]
         raise InputError(f"the kernel holds nothing at {start:#x}")
+
+    def sections(self) -> Iterator[Section]:
+        """Yield its sections, in the file's order."""
+        (offset,) = struct.unpack_from("<Q", self.data, 40)
+        size, count, of_names = struct.unpack_from("<HHH", self.data, 58)
+        headers = [
+            struct.unpack_from("<IIQQQQ", self.data, offset + number * size)
+            for number in range(count)
+        ]
+        names = headers[of_names][4]
+        for name, kind, flags, address, at, length in headers:
+            start = names + name
+            yield Section(
+                name=self.data[start : self.data.index(0, start)].decode("ascii"),
+                flags=flags,
+                address=address,
+                data=b"" if kind == _EMPTY else self.data[at : at + length],
+            )
 
 
 def elf_of(image: Path) -> Elf:

@@ -52,6 +52,11 @@ class KernelFacts(_Facts):
     """The image's name in what it was unpacked from; empty: it was not packed."""
     image_hash: str = ""
     """SHA-256 of the image that was booted, if it was packed."""
+    memory: dict[str, int] = Field(default_factory=dict)
+    """Bytes of the kernel by their use, see ``temper.kernel.footprint``.
+
+    Empty if they are not known: only for kernels of ours for x86-64 they are.
+    """
 
 
 class BootFacts(_Facts):

@@ -119,6 +119,17 @@ class Exit(Record):
     status: Whole
 
 
+class Startup(Record):
+    """What a machine did before its first marked region, counted by the QEMU plugin.
+
+    The machine adds this record; the target does not send it.
+    """
+
+    type: Literal["startup"]
+    kernel_instructions: Whole
+    """Those in the upper half of the address space, on all CPUs, since power-on."""
+
+
 class Classes(Record):
     """Instructions of one marked region by class, counted by the QEMU plugin.
 
@@ -171,6 +182,7 @@ AnyRecord = Annotated[
     | Samples
     | Definition
     | Exit
+    | Startup
     | Classes
     | Exposure
     | End,

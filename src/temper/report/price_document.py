@@ -24,6 +24,7 @@ from temper.report.summary import leading, summaries
 from temper.report.tables import (
     class_table,
     model_table,
+    once_table,
     price_table,
     summary_table,
     switch_table,
@@ -48,6 +49,7 @@ def price_document(report: PriceReport) -> Document:
             *distributions(report),
             *_classes(report),
             *(_switches(report, report.switches) if report.switches else []),
+            *_once(report),
             *in_force_details(report),
             *configuration(report),
         ],
@@ -99,6 +101,12 @@ def _classes(report: PriceReport) -> Iterable[Block]:
     table = class_table(report)
     if table is not None:
         yield _noted(words.CLASS_TITLE, words.class_note(report), table)
+
+
+def _once(report: PriceReport) -> Iterable[Block]:
+    table = once_table(report)
+    if table is not None:
+        yield _noted(words.ONCE_TITLE, words.once_note(report), table)
 
 
 def _switches(report: PriceReport, switches: Switches) -> Iterable[Block]:

@@ -134,6 +134,19 @@ def _slashed(texts: Iterable[str]) -> Cell:
     return Cell((first, *(f"/ {text}" for text in others)))
 
 
+def once_table(report: PriceReport) -> Table | None:
+    """Return what each variant takes once, in instructions and bytes."""
+    if not report.once:
+        return None
+    before, cells = {}, {}
+    for row in report.once:
+        label = f"{row.what} ({row.unit})"
+        share = percent(100 * row.delta / row.baseline_value)
+        before[label] = Cell((absolute(row.baseline_value),))
+        cells[label, row.variant] = Cell((signed(row.delta), share))
+    return _by_workload(cells, "Start and memory", report.baseline, before)
+
+
 def model_table(report: PriceReport) -> Table | None:
     """Return what those writes would cost on hardware, by the stated model."""
     if not report.switches:

@@ -188,6 +188,7 @@ _THE = {
 
 TICKED_TITLE = "Including samples hit by a timer tick"
 TICKED_NOTE = "Only the rows that ticks change, and how many samples they hit."
+ONCE_TITLE = "Start and memory"
 CLASS_TITLE = "Instructions by class"
 
 
@@ -199,6 +200,17 @@ def class_note(report: PriceReport) -> str:
         f"values; other columns: difference from {report.baseline}. Classes in which "
         "no variant differs are left out. The price counts each as one instruction; "
         "on hardware some of them cost far more."
+    )
+
+
+def once_note(report: PriceReport) -> str:
+    """Say what the table of a start and of memory holds: unit, direction, baseline."""
+    return (
+        f"What a kernel takes once. {report.baseline}: absolute values; other columns: "
+        f"difference from {report.baseline}, + is more. Start: instructions of the "
+        "kernel from power-on to the first workload. Memory: bytes of the kernel's own "
+        "image, without padding of code, what is only cleared, and what the kernel "
+        "allocates later; data per CPU come once for each."
     )
 
 

@@ -15,6 +15,7 @@ from temper.kernel import (
     Watched,
     build,
     build_module,
+    footprint,
     ready_image,
     source_at,
     source_tree,
@@ -167,7 +168,10 @@ def _watching(
 
 def _facts(kernel: Kernel) -> KernelFacts:
     return KernelFacts(
-        key=kernel.key, config_hash=kernel.config_hash, compiler=kernel.compiler
+        key=kernel.key,
+        config_hash=kernel.config_hash,
+        compiler=kernel.compiler,
+        memory=footprint(kernel),
     )
 
 
