@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from lab import Answer, ask
@@ -19,8 +20,7 @@ KINDS = {
 }
 # In proof/kinds.h, but no proof: pages that were tables have to be writable everywhere.
 UNPROVED = {"freed"}
-# Not stock, a kernel more to build that says no more than off; nor no-batching, which
-# is another: test_kpkeys_batching.py.
+# The others have kernels of their own: test_the_command_of_the_page_proves_it.
 VARIANTS = {
     name: found
     for name, found in KPKEYS.variants.items()
@@ -69,6 +69,18 @@ def test_it_is_proven(written: Answer) -> None:
     assert written.status == 0, written.output
     assert written.report["proven"] is True
     assert written.report["as_expected"] is True
+
+
+def test_the_command_of_the_page_proves_it(tmp_path: Path) -> None:
+    assert "\n    ./temper prove kpkeys\n" in (KPKEYS.folder / "README.md").read_text()
+    answer = ask(tmp_path, "prove", "kpkeys")
+    assert answer.status == 0, answer.output
+    assert answer.report["proven"] is True
+    for variant in KPKEYS.variants:
+        evidence = answer.report["evidence"][variant]
+        assert set(evidence) == set(KPKEYS.proofs), variant
+        for proof, found in evidence.items():
+            assert found["outcome"] == KPKEYS.expected(variant, proof), proof
 
 
 def test_all_variants_were_attacked_in_all_ways(written: Answer) -> None:
