@@ -263,6 +263,12 @@ def test_a_fork_pays_for_its_childs_state(arch: str, tmp_path: Path) -> None:
         *("--workload", FORK, "--calls", "40000000"),
     )
     assert answer.status == 0, answer.output
-    # What the README says, but for where the linker puts things.
-    known = {"x86_64": 336, "arm64": 1020}[arch]
-    assert answer.deltas(FORK, "B")["p50"] == pytest.approx(known, rel=0.1)
+    (row,) = (
+        row
+        for row in answer.report["rows"]
+        if row["class"] == "p50" and row["without_ticks"]
+    )
+    # What the README says, but for what the layout of memory alone makes.
+    known = {"x86_64": 341, "arm64": 302}[arch]
+    assert 0 < row["spread"] < 0.02 * row["baseline_value"]
+    assert abs(row["delta"] - known) <= row["spread"]
