@@ -12,7 +12,13 @@ from temper.progress import Quiet
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
-WORKLOADS = ("syscall/getppid", "micromm/fork-few", "micromm/munmap-p1", "vmalloc/p1")
+WORKLOADS = (
+    "syscall/getppid",
+    "micromm/fork-few",
+    "micromm/munmap-p1",
+    "micromm/mprotect",
+    "vmalloc/p1",
+)
 VARIANTS = ("off", "temper", "count-open")
 # Of the start, which frees it, and of a CPU that never runs anything again.
 OPENERS = {"kpkeys_setup_pgtables", "stop_this_cpu"}

@@ -111,3 +111,12 @@ def test_switches_grow_with_tables_and_runs(boots: dict[str, BootResults]) -> No
 
 def test_nothing_switches_when_it_is_off(boots: dict[str, BootResults]) -> None:
     assert abs(switches(boots, "no-pks", "micromm/munmap-p1")) < 1
+
+
+def test_what_it_takes_once_is_counted(boots: dict[str, BootResults]) -> None:
+    """The series makes the start longer, even if it is off, and the kernel larger."""
+    starts = [boots[name].startup or 0 for name in ("stock", "off", "temper")]
+    assert 0 < starts[0] < starts[1] < starts[2] < 1.05 * starts[0]
+    stock, off = (boots[name].facts.kernel.memory for name in ("stock", "off"))
+    assert all(0 < stock[use] < off[use] < 1.1 * stock[use] for use in stock)
+    assert len(stock) == 4

@@ -141,8 +141,9 @@ def once_table(report: PriceReport) -> Table | None:
     before, cells = {}, {}
     for row in report.once:
         label = f"{row.what} ({row.unit})"
-        share = percent(100 * row.delta / row.baseline_value)
-        before[label] = Cell((absolute(row.baseline_value),))
+        base = row.baseline_value
+        share = percent(100 * row.delta / base if base else None)
+        before[label] = Cell((absolute(base),))
         cells[label, row.variant] = Cell((signed(row.delta), share))
     return _by_workload(cells, "Start and memory", report.baseline, before)
 
