@@ -1,6 +1,7 @@
 import math
 import random
 from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -116,3 +117,23 @@ def test_the_spread_is_unknown_if_a_layout_has_no_sample() -> None:
         Sample([{100: 5}], 1, empty), Sample([{101: 5}], 1, other)
     )
     assert {each.spread for each in compared.values()} == {None}
+
+
+@pytest.mark.parametrize(("layouts", "expected"), [(3, 0.06), (4, 0.02), (5, 0.005)])
+@pytest.mark.parametrize("shape", ["normal", "uniform"])
+def test_layout_alone_is_marked_as_seldom_as_we_say(
+    shape: str, layouts: int, expected: float
+) -> None:
+    """The figures of docs/exact-counts.md, by simulation."""
+    random = Random(1)
+    draws = {
+        "normal": lambda: random.gauss(0, 1000),
+        "uniform": lambda: 9999 * random.random(),
+    }
+    marked = 0
+    for _ in range(1000):
+        before, after = (
+            [10_000 + round(draws[shape]()) for _ in range(layouts)] for _ in "ab"
+        )
+        marked += mean(before, after).mark in (Mark.REGRESSION, Mark.IMPROVEMENT)
+    assert marked / 1000 == pytest.approx(expected, abs=0.012)
