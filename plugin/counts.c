@@ -27,8 +27,7 @@ typedef uint64_t counts_t[RINGS][MAX_CLASSES];
 static const char *const ring_names[RINGS] = { "user", "kernel" };
 static counts_t at_begin;
 static bool counting;
-static counts_t at_first_begin;
-static bool begun;
+static uint64_t startup;
 static counts_t regions[MAX_REGIONS];
 static unsigned int nr_regions;
 static const char *out_path;
@@ -45,15 +44,23 @@ static void read_all(counts_t counts)
 			counts[ring][class] = counter_read(counter_of(ring, class));
 }
 
+static uint64_t sum_of(const uint64_t *counts)
+{
+	uint64_t all = 0;
+
+	for (unsigned int class = 0; class_names[class]; class++)
+		all += counts[class];
+	return all;
+}
+
 static void on_begin(unsigned int vcpu, void *userdata)
 {
 	(void)vcpu;
 	(void)userdata;
 	read_all(at_begin);
 	counting = true;
-	if (!begun)
-		memcpy(at_first_begin, at_begin, sizeof(at_first_begin));
-	begun = true;
+	if (!startup)
+		startup = sum_of(at_begin[KERNEL]);
 }
 
 static void on_pause(unsigned int vcpu, void *userdata)
@@ -109,15 +116,6 @@ static void on_block(struct qemu_plugin_tb *tb)
 		on_insn(qemu_plugin_tb_get_insn(tb, i));
 }
 
-static uint64_t sum_of(const uint64_t *counts)
-{
-	uint64_t all = 0;
-
-	for (unsigned int class = 0; class_names[class]; class++)
-		all += counts[class];
-	return all;
-}
-
 /* Per ring: all its instructions, then those of each class of interest. */
 static void print_ring(FILE *out, unsigned int ring, const uint64_t *counts)
 {
@@ -135,9 +133,9 @@ static void write_regions(void)
 		perror(out_path);
 		return;
 	}
-	if (begun)
+	if (startup)
 		fprintf(out, "{\"type\":\"startup\",\"kernel_instructions\":%" PRIu64 "}\n",
-			sum_of(at_first_begin[KERNEL]));
+			startup);
 	for (unsigned int i = 0; i < nr_regions; i++) {
 		fprintf(out, "{\"type\":\"classes\",\"region\":%u,\"counts\":{", i);
 		print_ring(out, KERNEL, regions[i][KERNEL]);
