@@ -7,6 +7,7 @@ from temper.report.document import Bar, BarGroup, Chart
 from temper.report.numbers import absolute
 from temper.report.summary import Summary, leading, summaries
 from temper.report.tables import price_cell
+from temper.report.words import layout_line
 
 
 def price_picture(report: PriceReport) -> Chart | None:
@@ -23,7 +24,7 @@ def price_picture(report: PriceReport) -> Chart | None:
         caption=(
             f"Price in {report.unit} per operation at the median, and in percent of "
             f"{report.baseline}. All bars have one scale, that of the percentages; the "
-            f"most expensive workloads come first.{rest}"
+            f"most expensive workloads come first.{rest} {layout_line(report)}"
         ),
         less=f"cheaper than {report.baseline}",
         more=f"more expensive than {report.baseline}",
