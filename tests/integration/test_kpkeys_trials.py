@@ -1,12 +1,16 @@
 """kpkeys on debug kernels under stress, and through machine events.
 
-Three kernels that nothing else needs, and boots that take long.
+Four kernels that nothing else needs, and boots that take long.
 """
 
 from pathlib import Path
 
 import pytest
-from lab import Answer, ask
+from lab import Answer, ask, new_machine, planner, prepared, run_of
+
+from temper.analysis.trial import trial_report
+from temper.catalog import Feature, feature_named
+from temper.run.events import plan_events
 
 pytestmark = [
     pytest.mark.integration,
@@ -30,3 +34,46 @@ def test_page_tables_are_protected_after_every_event(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kernel", ["lockdep", "kasan"])
 def test_under_stress_no_bug_is_found(kernel: str, tmp_path: Path) -> None:
     check_clean(ask(tmp_path, "stress", "kpkeys", "--kernels", kernel))
+
+
+def spoilt(feature: Feature) -> Feature:
+    """Return the feature with the kernel of the sabotages as its own."""
+    name = feature.hardened[0]
+    own = feature.variants[name].model_copy(
+        update={"patches": feature.sabotage.patches}
+    )
+    return feature.model_copy(update={"variants": {**feature.variants, name: own}})
+
+
+NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
+
+
+@pytest.mark.parametrize(
+    ("event", "option", "finding"),
+    [
+        ("hotplug_cpu", "kpkeys_pgtables=off", NOT_PROTECTED),
+        ("hotplug_cpu", "kpkeys_sabotage=replug-open", NOT_PROTECTED),
+        ("hotplug_memory", "kpkeys_pgtables=off", NOT_PROTECTED),
+        # Tables that only added memory has.
+        ("hotplug_memory", "kpkeys_sabotage=unkeyed-vmemmap", NOT_PROTECTED),
+        ("hotplug_memory", "kpkeys_sabotage=none", None),
+        ("machine_check", "kpkeys_pgtables=off", NOT_PROTECTED),
+        ("panic", "kpkeys_pgtables=off", LANDS),
+        # The handler runs with the rights of what the machine check interrupts.
+        ("panic", "kpkeys_sabotage=nmi-open", LANDS),
+        ("panic", "kpkeys_sabotage=none", None),
+    ],
+)
+def test_an_event_shows_what_is_not_protected(
+    event: str, option: str, finding: str | None
+) -> None:
+    plan = plan_events(planner(), spoilt(feature_named("kpkeys")), (event,))
+    variants = {
+        name: variant.model_copy(update={"cmdline": f"{variant.cmdline} {option}"})
+        for name, variant in plan.variants.items()
+    }
+    whole = prepared(plan.model_copy(update={"variants": variants}))
+    for boot in trial_report(run_of(whole, new_machine())).boots:
+        assert any(finding in line for line in boot.wrong) if finding else boot.clean, (
+            boot.wrong
+        )

@@ -12,6 +12,7 @@ from .scripts import (
     panic,
     power_off,
     reboot,
+    stack_overflow,
     suspend_to_idle,
     suspend_to_ram,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "panic",
     "power_off",
     "reboot",
+    "stack_overflow",
     "suspend_to_idle",
     "suspend_to_ram",
 ]

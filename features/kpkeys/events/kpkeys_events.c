@@ -3,7 +3,7 @@
  * Description: /proc/kpkeys_events shows whether the protection is in force: on how
  * many CPUs the register is closed and enforced, how many page tables can be written,
  * and how many of the records of who may write to them. Writing a number of milliseconds
- * there spends that time in a section that may write.
+ * there spends that time in a section that may write; with 0, the stack overflows in one.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -96,15 +96,28 @@ static int open_show(struct inode *inode, struct file *file)
 	return single_open(file, show, NULL);
 }
 
+static noinline unsigned int overflow(unsigned int depth)
+{
+	unsigned int frame[64];
+
+	/* The compiler must neither leave the frame out nor make a loop of the calls. */
+	OPTIMIZER_HIDE_VAR(depth);
+	frame[depth % 64] = depth;
+	barrier_data(frame);
+	return depth ? overflow(depth + 1) + frame[depth % 64] : 0;
+}
+
 static int in_section(pte_t *pte, unsigned long address, void *data)
 {
-	unsigned long end = *(unsigned long *)data;
+	unsigned long time = *(unsigned long *)data, end = jiffies + msecs_to_jiffies(time);
 	bool could;
 
 	kpkeys_pgtables_raise();
 	could = lands(pte);
 	WRITE_ONCE(section, pte);
 	pr_info("in a section\n");
+	if (!time)
+		overflow(1);
 	while (time_before(jiffies, end))
 		cpu_relax();
 	WRITE_ONCE(section, NULL);
@@ -116,15 +129,14 @@ static int in_section(pte_t *pte, unsigned long address, void *data)
 static ssize_t spend(struct file *file, const char __user *text, size_t size, loff_t *at)
 {
 	struct mm_struct *mm = current->mm;
-	unsigned long end;
+	unsigned long time;
 	int error;
 
-	error = kstrtoul_from_user(text, size, 10, &end);
+	error = kstrtoul_from_user(text, size, 10, &time);
 	if (error)
 		return error;
-	end = jiffies + msecs_to_jiffies(end);
 	mmap_read_lock(mm);
-	error = apply_to_page_range(mm, mm->start_stack & PAGE_MASK, PAGE_SIZE, in_section, &end);
+	error = apply_to_page_range(mm, mm->start_stack & PAGE_MASK, PAGE_SIZE, in_section, &time);
 	mmap_read_unlock(mm);
 	return error ?: size;
 }

@@ -146,10 +146,22 @@ def panic(leader: Leader) -> dict[str, int]:
     with leader.boot() as guest:
         guest.ready()
         _break(guest, leader.cpus)
-        guest.event("RESET")
-        guest.said("panic in a section: a write faults")
+        return _check_after_panic(leader, guest)
+
+
+def stack_overflow(leader: Leader) -> dict[str, int]:
+    """Overflow the stack while the thread may write: a double fault, and a panic."""
+    with leader.boot("oops=panic") as guest:
         guest.ready()
-        return check(guest, leader.cpus)
+        guest.tell(f"write {PROC} 0")
+        return _check_after_panic(leader, guest)
+
+
+def _check_after_panic(leader: Leader, guest: Guest) -> dict[str, int]:
+    guest.event("RESET")
+    guest.said("panic in a section: a write faults")
+    guest.ready()
+    return check(guest, leader.cpus)
 
 
 def crash_kernel(leader: Leader) -> dict[str, int]:

@@ -32,13 +32,25 @@ static struct worker {
 	unsigned int since;
 } workers[MAX_KINDS];
 static size_t workers_number;
-static unsigned long *done;
+/* For each worker: operations, and what it tried in vain. */
+static unsigned long *done, *tried;
+static size_t self;
 
+#define VMSTAT "/proc/vmstat"
 static const char *const events[] = {
 	"thp_fault_alloc", "thp_split_pmd", "thp_collapse_alloc",
 	"pswpin",          "pswpout",       "direct_map_level2_splits",
 };
 enum { EVENTS = sizeof(events) / sizeof(*events) };
+
+enum { MAX_VALUES = 512 };
+static struct values {
+	struct value {
+		char name[64];
+		unsigned long value;
+	} all[MAX_VALUES];
+	size_t number;
+} before, after;
 
 uint32_t below(uint32_t limit)
 {
@@ -56,6 +68,11 @@ void wrong(const char *what)
 {
 	fprintf(stderr, "stress: wrong: %s: %s\n", what, strerror(errno));
 	_exit(1);
+}
+
+void in_vain(void)
+{
+	tried[self]++;
 }
 
 bool ended_well(int child)
@@ -114,6 +131,8 @@ static void set_up(void)
 {
 	must_put("/proc/self/oom_score_adj", "-1000");
 	mount_at("/sys/kernel/debug", "debugfs");
+	if (!load("/tables.ko"))
+		wrong("/tables.ko");
 	mount_at("/cgroup", "cgroup2");
 	must_put("/cgroup/cgroup.subtree_control", "+memory");
 	mkdir("/cgroup/limited", 0755);
@@ -130,6 +149,7 @@ static void __attribute__((noreturn)) work(size_t number)
 {
 	const struct kind *kind = workers[number].kind;
 
+	self = number;
 	setpgid(0, 0);
 	/* The same as khugepaged: below others it would hold its locks for minutes. */
 	nice(19);
@@ -212,8 +232,8 @@ static void look_for_stuck(unsigned int now)
 	for (size_t i = 0; i < workers_number; i++) {
 		struct worker *worker = &workers[i];
 
-		if (done[i] != worker->seen) {
-			worker->seen = done[i];
+		if (done[i] + tried[i] != worker->seen) {
+			worker->seen = done[i] + tried[i];
 			worker->since = now;
 		} else if (now - worker->since == STUCK) {
 			fprintf(stderr, "stress: stuck: %s:", worker->kind->name);
@@ -222,42 +242,69 @@ static void look_for_stuck(unsigned int now)
 	}
 }
 
-static void read_events(unsigned long *values)
+/* Read a file of names and values. */
+static void read_values(const char *path, struct values *values)
 {
-	FILE *file = fopen("/proc/vmstat", "re");
-	char line[128], name[64];
-	unsigned long value;
+	FILE *file = fopen(path, "re");
+	struct value *one = values->all;
 
 	if (!file)
-		wrong("/proc/vmstat");
-	while (fgets(line, sizeof(line), file))
-		for (size_t i = 0; i < EVENTS; i++)
-			if (sscanf(line, "%63s %lu", name, &value) == 2 && !strcmp(name, events[i]))
-				values[i] = value;
+		wrong(path);
+	while (one < values->all + MAX_VALUES &&
+	       fscanf(file, "%63s %lu", one->name, &one->value) == 2)
+		one++;
 	fclose(file);
+	values->number = (size_t)(one - values->all);
 }
 
+static unsigned long value_of(const struct values *values, const char *name)
+{
+	for (size_t i = 0; i < values->number; i++)
+		if (!strcmp(values->all[i].name, name))
+			return values->all[i].value;
+	errno = ENOENT;
+	wrong(name);
+}
+
+/* Print a number, which may be negative. */
 static void print(const char *group, const char *name, unsigned long value)
 {
-	printf("{\"type\":\"samples\",\"name\":\"%s/%s\",\"values\":[%lu]}\n", group, name, value);
+	printf("{\"type\":\"samples\",\"name\":\"%s/%s\",\"values\":[%ld]}\n", group, name,
+	       (long)value);
 }
 
-/* Print what the allocator of keyed pages counts; return how many are in use. */
-static unsigned long print_pool(const char *group)
+static void print_all(const char *group, const struct values *values)
 {
-	FILE *file = fopen("/sys/kernel/debug/kpkeys/pool", "re");
-	unsigned long value, used = 0;
+	for (size_t i = 0; i < values->number; i++)
+		print(group, values->all[i].name, values->all[i].value);
+}
+
+/*
+ * Print what the allocator of keyed pages counts, the tables that the kernel and
+ * processes have, and how many more of these there are than at the first call. Return
+ * how many keyed pages are in use.
+ */
+static unsigned long print_pages(const char *group)
+{
+	static struct values pool, tables, vmstat;
+	static unsigned long at_first;
+	unsigned long all;
 	char name[64];
 
-	if (!file)
-		wrong("no pool of keyed pages");
-	while (fscanf(file, "%63s %lu", name, &value) == 2) {
-		print(group, name, value);
-		if (!strcmp(name, "pages_used"))
-			used = value;
-	}
-	fclose(file);
-	return used;
+	read_values("/sys/kernel/debug/kpkeys/pool", &pool);
+	read_values("/proc/kpkeys_tables", &tables);
+	read_values(VMSTAT, &vmstat);
+	all = value_of(&vmstat, "nr_page_table_pages");
+	print_all(group, &pool);
+	snprintf(name, sizeof(name), "%s/tables", group);
+	print_all(name, &tables);
+	print(name, "processes", all);
+	for (size_t i = 0; i < tables.number; i++)
+		all += tables.all[i].value;
+	if (!at_first)
+		at_first = all;
+	print("event", "tables", all - at_first);
+	return value_of(&pool, "pages_used");
 }
 
 /*
@@ -271,7 +318,7 @@ static void print_what_stays(void)
 	do {
 		before = used;
 		sleep(3);
-		used = print_pool("pool");
+		used = print_pages("after");
 	} while (used < before);
 }
 
@@ -286,18 +333,18 @@ static void say_done(unsigned int seconds)
 int main(int argc, char **argv)
 {
 	unsigned int seconds = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
-	unsigned long before[EVENTS] = { 0 }, after[EVENTS] = { 0 };
 
 	if (!seconds)
 		return 0;
 	done = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (done == MAP_FAILED)
 		wrong("mmap");
+	tried = done + MAX_KINDS;
 	set_up();
 	add(memory_kinds, memory_kinds_number);
 	add(system_kinds, system_kinds_number);
-	print_pool("before");
-	read_events(before);
+	print_pages("before");
+	read_values(VMSTAT, &before);
 	for (unsigned int i = 0; i < seconds; i++) {
 		look_after();
 		look_for_stuck(i);
@@ -306,11 +353,12 @@ int main(int argc, char **argv)
 			say_done(i + 1);
 	}
 	end_all();
-	read_events(after);
+	read_values(VMSTAT, &after);
 	for (size_t i = 0; i < workers_number; i++)
 		print("done", workers[i].kind->name, done[i]);
 	for (size_t i = 0; i < EVENTS; i++)
-		print("event", events[i], after[i] - before[i]);
+		print("event", events[i],
+		      value_of(&after, events[i]) - value_of(&before, events[i]));
 	print_what_stays();
 	return 0;
 }

@@ -25,11 +25,17 @@ extern const size_t system_kinds_number;
 /* A pseudorandom number below `limit`, different in each process. */
 uint32_t below(uint32_t limit);
 
+/* Say that the kernel answered, if only that an operation must be tried again. */
+void in_vain(void);
+
 /* Say what is wrong on the console, and end the process with status 1. */
 void __attribute__((noreturn)) wrong(const char *what);
 
 /* Write a word to a file of /proc or /sys; false if the file does not accept it. */
 bool put(const char *path, const char *what);
+
+/* Load a module of the initramfs; false if the kernel has no memory for it. */
+bool load(const char *path);
 
 /* Wait for a child; false if the kernel killed it for memory, wrong() if it failed. */
 bool ended_well(int child);

@@ -17,7 +17,7 @@ enum {
 	OFFLINE_SECONDS = 20,
 };
 
-static bool load(const char *path)
+bool load(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool done = fd >= 0 && !syscall(SYS_finit_module, fd, "", 0);
@@ -56,8 +56,9 @@ static bool do_cpu(void)
 
 /*
  * Offlining memory may never finish: Linux isolates all pages of the block at once, and
- * may wait until some are put back while it looks for a large page to move them to.
- * Only a signal ends that.
+ * may wait until some are put back while it looks for a large page to move a large one
+ * to. Meanwhile others wait, too. So split large pages before. Only a signal ends the
+ * waiting if others have come in between.
  */
 static bool take_offline(const char *state)
 {
@@ -67,6 +68,8 @@ static bool take_offline(const char *state)
 	if (child < 0)
 		return false;
 	if (child == 0) {
+		if (!put("/sys/kernel/debug/split_huge_pages", "1"))
+			wrong("split_huge_pages");
 		alarm(OFFLINE_SECONDS);
 		_exit(!put(state, "offline"));
 	}
@@ -80,8 +83,10 @@ static bool do_memory(void)
 	bool done = load("/plug.ko") && put(state, "online_movable");
 
 	sleep(1);
-	while (done && !take_offline(state))
+	while (done && !take_offline(state)) {
+		in_vain();
 		usleep(100000);
+	}
 	if (syscall(SYS_delete_module, "plug", 0) && errno != ENOENT)
 		wrong("memory: it stays");
 	return done;
