@@ -10,25 +10,21 @@
  * Usage: build cc SAMPLES WARMUP
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "sample.h"
+#include "programs.h"
 
 #define ORIGINAL "/init"
 #define BUILT    "/built"
-/* The folders of the driver and of the programs that it runs. */
-#define PROGRAMS "/usr/local/bin:/usr/bin:/bin"
 
 static char *const command[] = {
 	"gcc", "-std=gnu11", "-O2",     "-static", "-fno-use-linker-plugin",
@@ -41,30 +37,11 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/* The compiler's environment; ours has variables that the results need. */
-static char *const environment[] = { "PATH=" PROGRAMS, "LC_ALL=C", "TMPDIR=/tmp", NULL };
-
-/* Addresses and folders must not differ from boot to boot. */
-static void prepare(void)
-{
-	if (personality(ADDR_NO_RANDOMIZE) < 0)
-		fail("personality");
-	if (setenv("PATH", PROGRAMS, 1))
-		fail("environment");
-	if (mkdir("/tmp", 0755) && errno != EEXIST)
-		fail("/tmp");
-}
-
 static void build(void)
 {
-	int status, error;
-	pid_t driver;
+	pid_t driver = start_program(command, NULL);
+	int status;
 
-	error = posix_spawnp(&driver, command[0], NULL, NULL, command, environment);
-	if (error) {
-		errno = error;
-		fail(command[0]);
-	}
 	if (waitpid(driver, &status, 0) != driver)
 		fail("waitpid");
 	if (status) {
@@ -131,7 +108,7 @@ int main(int argc, char **argv)
 		.operations = 1,
 		.overhead = clock_overhead(),
 	};
-	prepare();
+	prepare_programs();
 	warm = samples_create();
 	samples_begin(warm);
 	time_builds(warm, w.warmup);

@@ -5,7 +5,6 @@ complete, and says what is missing.
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Set
 from pathlib import Path, PurePath
@@ -14,7 +13,6 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import (
     AfterValidator,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -26,10 +24,13 @@ from temper.extension import judge_named
 from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.record.plan import Plain, Register, Switch
+from temper.toml import read_toml
 from temper.workloads import all_workloads
 
 _Kind = TypeVar("_Kind")
-_Model = TypeVar("_Model", bound=Plain)
+
+GUIDE = "docs/adding-a-feature.md lists every field"
+"""Where to look if a table of a feature is wrong."""
 
 
 def _compiles(pattern: str) -> str:
@@ -425,26 +426,6 @@ def _check_names(variant: str, given: Set[str], known: Set[str]) -> None:
         raise ValueError(f"expect of '{variant}': unknown proof '{min(foreign)}'")
 
 
-def read_toml(path: Path, model: type[_Model], **more: object) -> _Model:
-    """Read a TOML file, adding ``more`` fields; raise InputError if it is invalid."""
-    guide = "docs/adding-a-feature.md lists every field"
-    try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
-        return model.model_validate({**fields, **more})
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing", guide) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8: {error.reason}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not TOML: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise InputError(f"{path}: {where}: {first['msg']}", guide) from error
-
-
 def load_feature(folder: Path) -> Feature:
     """Read one feature's folder; raise InputError that names file, table and key."""
     feature = read_feature(folder)
@@ -463,7 +444,7 @@ def read_feature(folder: Path) -> Feature:
 
     That is quick, since it loads no judges, and says nothing of the other files.
     """
-    return read_toml(folder / "feature.toml", Feature, folder=folder)
+    return read_toml(folder / "feature.toml", Feature, GUIDE, folder=folder)
 
 
 def _check_patches(path: Path, feature: Feature) -> None:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from temper.catalog import ArchName, Feature, Pattern, Stem, read_toml
+from temper.catalog import GUIDE, ArchName, Feature, Pattern, Stem
 from temper.errors import InputError
 from temper.extension import script_named
 from temper.record.plan import Plain
 from temper.stress import Board
+from temper.toml import read_toml
 
 
 class Event(Plain):
@@ -54,7 +55,7 @@ def events_of(feature: Feature) -> Events:
             f"{feature.name} has no events", f"{folder}/events.toml would describe them"
         )
     path = folder / "events.toml"
-    events = read_toml(path, Events, folder=folder)
+    events = read_toml(path, Events, GUIDE, folder=folder)
     for module in events.modules:
         if not (folder / f"{module}.c").is_file():
             raise InputError(f"{path}: {module}.c is missing")

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from temper.catalog import ArchName, Feature, Inside, Pattern, Stem, read_toml
+from temper.catalog import GUIDE, ArchName, Feature, Inside, Pattern, Stem
 from temper.errors import InputError
 from temper.record.plan import Growth, Plain
+from temper.toml import read_toml
 
 
 class DebugKernel(Plain):
@@ -63,7 +64,7 @@ def stress_of(feature: Feature) -> Stress:
             f"{feature.name} has no stress", f"{folder}/stress.toml would describe it"
         )
     path = folder / "stress.toml"
-    stress = read_toml(path, Stress, folder=folder)
+    stress = read_toml(path, Stress, GUIDE, folder=folder)
     for name in (*stress.sources, *(f"{module}.c" for module in stress.modules)):
         if not (folder / name).is_file():
             raise InputError(f"{path}: {name} is missing")

@@ -5,13 +5,65 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import RootModel
+
 from temper.errors import InputError
 from temper.paths import FEATURES, REPOSITORY
+from temper.record.plan import Plain
+from temper.toml import read_toml
 
 TARGET = REPOSITORY / "target"
 """The C sources of init, of the workloads, and of code that proofs share with them."""
 
+REAL = "real"
+"""The program of the target that runs real programs."""
+
 _LEAST = 100
+_REAL_RUNS = 3
+"""Of a client: enough to see whether they repeat."""
+
+
+class Real(Plain):
+    """A real program: what runs, and in which of Debian's packages it is."""
+
+    packages: tuple[str, ...]
+    client: str
+    """The command that one sample runs: words without spaces, programs with paths."""
+    says: str
+    """Part of what the client prints if it did its work."""
+    operations: int
+    """How many operations a run of the client is."""
+    server: str = ""
+    """The command that runs meanwhile; empty: none."""
+    ready: str = ""
+    """The Unix socket on which the server takes connections."""
+    stdin: str = ""
+    """What the client reads."""
+    files: tuple[str, ...] = ()
+    """What else of the packages goes into the initramfs: paths, folders, patterns."""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The paths of all its programs."""
+        commands = filter(None, (self.server, self.client))
+        return tuple(command.split()[0] for command in commands)
+
+    def texts(self, name: str) -> dict[str, str]:
+        """Return what target/real.c reads: path in the initramfs -> text."""
+        path = f"commands/{name}"
+        fields = {
+            "server": self.server,
+            "ready": self.ready,
+            "client": self.client,
+            "says": self.says,
+            "operations": self.operations,
+        }
+        lines = (f"{key} {value}\n" for key, value in fields.items() if value)
+        return {path: "".join(lines), f"{path}.stdin": self.stdin}
+
+
+class _RealPrograms(RootModel[dict[str, dict[str, Real]]]):
+    """Subject -> word -> the real program."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +81,19 @@ class Workload:
     """Files of the kernel's own source that the module includes."""
     compiles: str = ""
     """C file in that folder that it compiles; empty: none."""
+    real: Real | None = None
+    """The real program that it runs, if it does."""
 
     @property
     def program(self) -> str:
         """The program that measures it."""
-        return self.name.partition("/")[0]
+        return REAL if self.real else self.name.partition("/")[0]
 
     @property
     def line(self) -> str:
         """The line of the job that runs it."""
-        program, word = self.name.split("/")
-        return f"run {program} {word} {self.samples} {self.warmup}"
+        word = self.name if self.real else self.name.partition("/")[2]
+        return f"run {self.program} {word} {self.samples} {self.warmup}"
 
 
 def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
@@ -62,6 +116,8 @@ def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
 
 
 def _sized(name: str, fields: dict[str, Any], calls: int) -> Workload:
+    if real := fields.get("real"):
+        return Workload(name, _REAL_RUNS, 1, fields["folder"], real=real[name])
     samples = max(fields.get("least", _LEAST), round(calls * fields["share"]))
     return Workload(
         name=name,
@@ -82,7 +138,12 @@ def all_workloads() -> tuple[str, ...]:
 def common_workloads() -> tuple[str, ...]:
     """Return the names of the workloads that are not only on request."""
     table = workload_table()
-    return _names({p: table[p] for p in table if not table[p].get("on_request")})
+    wanted = {
+        program: fields
+        for program, fields in table.items()
+        if not (fields.get("on_request") or "real" in fields)
+    }
+    return _names(wanted)
 
 
 def comparable_workloads() -> tuple[str, ...]:
@@ -103,7 +164,9 @@ def programs_by_folder() -> dict[Path, list[str]]:
     """Return folder -> the workload programs whose C files are in it."""
     found: dict[Path, list[str]] = {}
     for program, fields in workload_table().items():
-        found.setdefault(fields["folder"], []).append(program)
+        if "real" not in fields:
+            found.setdefault(fields["folder"], []).append(program)
+    found[TARGET].append(REAL)
     return found
 
 
@@ -122,7 +185,21 @@ def workload_table() -> dict[str, dict[str, Any]]:
                     "give it another name",
                 )
             table[program] = {**fields, "folder": path.parent}
-    return table
+    return table | _real_programs()
+
+
+def _real_programs() -> dict[str, dict[str, Any]]:
+    """Return subject -> its real programs, as ``workload_table`` has them."""
+    guide = "docs/adding-a-workload.md lists every field"
+    subjects = read_toml(TARGET / "real.toml", _RealPrograms, guide).root
+    return {
+        subject: {
+            "folder": TARGET,
+            "words": tuple(words),
+            "real": {f"{subject}/{word}": real for word, real in words.items()},
+        }
+        for subject, words in subjects.items()
+    }
 
 
 def _tables() -> list[Path]:

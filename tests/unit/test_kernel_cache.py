@@ -358,12 +358,17 @@ def test_prune_takes_what_was_long_unused(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     put(cache, hello, "old")
     put(cache, hello, "new")
-    for name in ("ccache", "logs"):
+    for name in ("ccache", "logs", "apt"):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (1000, 1000))
     os.utime(tmp_path / "programs" / "old" / "manifest.json", (1000, 1000))
     assert [item.key for item in cache.prune(days=30)] == ["old"]
-    assert {item.kind for item in cache.prune()} == {"programs", "ccache", "logs"}
+    assert {item.kind for item in cache.prune()} == {
+        "programs",
+        "ccache",
+        "logs",
+        "apt",
+    }
     assert cache.items() == []
     assert not cache.logs.exists()
 

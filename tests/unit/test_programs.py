@@ -15,9 +15,9 @@ from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.run import programs
 from temper.run.programs import build_programs, proof_programs, workload_programs
-from temper.workloads import TARGET, all_workloads
+from temper.workloads import TARGET, all_workloads, workloads
 
-PROGRAMS = {name.partition("/")[0] for name in all_workloads()}
+PROGRAMS = {workload.program for workload in workloads(all_workloads(), 100)}
 
 
 def built(

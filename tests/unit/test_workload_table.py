@@ -43,7 +43,44 @@ def test_the_words_are_those_of_the_programs() -> None:
     """As they stand in the sources: a word without a table entry is never run."""
     for each in workloads(all_workloads(), 100):
         word = each.name.partition("/")[2]
-        assert f'"{word}"' in (each.folder / f"{each.program}.c").read_text()
+        source = (each.folder / f"{each.program}.c").read_text()
+        assert each.real or f'"{word}"' in source
+
+
+def test_a_real_program_is_run_by_the_program_for_them_all() -> None:
+    (redis,) = workloads(("db/redis-get",), 100)
+    assert redis.line == "run real db/redis-get 3 1"
+    assert redis.real
+    assert redis.real.programs == ("/usr/bin/redis-server", "/usr/bin/redis-benchmark")
+    texts = redis.real.texts(redis.name)
+    assert set(texts) == {"commands/db/redis-get", "commands/db/redis-get.stdin"}
+    told = dict(
+        line.split(" ", 1) for line in texts["commands/db/redis-get"].splitlines()
+    )
+    assert told["server"].startswith("/usr/bin/redis-server ")
+    assert told["ready"] in told["server"]
+    assert told["ready"] in told["client"]
+    assert f"-n {told['operations']} " in told["client"]
+
+
+def test_every_real_program_is_named_by_its_path() -> None:
+    for each in workloads(all_workloads(), 100):
+        if each.real:
+            assert each.real.packages
+            assert all(path.startswith("/") for path in each.real.programs)
+
+
+def test_a_line_of_the_table_that_means_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "workloads.toml").write_text('[ctx]\nwords = ["pipe"]\nshare = 1.0\n')
+    text = (TARGET / "real.toml").read_text()
+    (tmp_path / "real.toml").write_text(text.replace("operations", "rounds"))
+    monkeypatch.setattr(table, "TARGET", tmp_path)
+    with pytest.raises(InputError) as caught:
+        all_workloads()
+    assert caught.value.message.startswith(f"{tmp_path / 'real.toml'}: ")
+    assert "operations" in caught.value.message
 
 
 def test_workloads_of_a_feature_stand_in_its_folder() -> None:

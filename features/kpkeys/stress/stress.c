@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "work.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -81,7 +82,7 @@ bool ended_well(int child)
 
 	if (waitpid(child, &status, 0) != child)
 		wrong("waitpid");
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGALRM))
 		return false;
 	if (status)
 		wrong("a child failed");
@@ -211,7 +212,7 @@ static void look_after(void)
 	}
 }
 
-/* Print where in the kernel a process is, on the line that names it. */
+/* Print where in the kernel a process is, on the line that names its worker. */
 static void say_stack(pid_t pid)
 {
 	char path[64], line[128];
@@ -219,10 +220,27 @@ static void say_stack(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/stack", (int)pid);
 	file = fopen(path, "re");
+	fprintf(stderr, " %d", (int)pid);
 	while (file && fgets(line, sizeof(line), file))
 		fprintf(stderr, " %.*s", (int)strcspn(line, "\n"), line);
 	if (file)
 		fclose(file);
+}
+
+/* The same for a worker and all that it started. */
+static void say_stacks(pid_t worker)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+
+	while (processes && (entry = readdir(processes))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && getpgid(pid) == worker)
+			say_stack(pid);
+	}
+	if (processes)
+		closedir(processes);
 	fputc('\n', stderr);
 }
 
@@ -237,7 +255,7 @@ static void look_for_stuck(unsigned int now)
 			worker->since = now;
 		} else if (now - worker->since == STUCK) {
 			fprintf(stderr, "stress: stuck: %s:", worker->kind->name);
-			say_stack(worker->pid);
+			say_stacks(worker->pid);
 		}
 	}
 }

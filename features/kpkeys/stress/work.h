@@ -37,7 +37,10 @@ bool put(const char *path, const char *what);
 /* Load a module of the initramfs; false if the kernel has no memory for it. */
 bool load(const char *path);
 
-/* Wait for a child; false if the kernel killed it for memory, wrong() if it failed. */
+/*
+ * Wait for a child; false if the kernel killed it for memory, or its alarm did; wrong() if
+ * it failed.
+ */
 bool ended_well(int child);
 
 #endif

@@ -15,6 +15,8 @@ enum {
 	EXCESS = 4096,
 	/* Offlining takes a while on a busy host, or never finishes. */
 	OFFLINE_SECONDS = 20,
+	/* Taking memory that others swap in again may take as long as they do that. */
+	PRESSURE_SECONDS = 60,
 };
 
 bool load(const char *path)
@@ -68,9 +70,9 @@ static bool take_offline(const char *state)
 	if (child < 0)
 		return false;
 	if (child == 0) {
+		alarm(OFFLINE_SECONDS);
 		if (!put("/sys/kernel/debug/split_huge_pages", "1"))
 			wrong("split_huge_pages");
-		alarm(OFFLINE_SECONDS);
 		_exit(!put(state, "offline"));
 	}
 	return waitpid(child, &status, 0) == child && !status;
@@ -116,6 +118,7 @@ static bool do_pressure(void)
 
 		/* The kernel is to kill this process first. */
 		put("/proc/self/oom_score_adj", "1000");
+		alarm(PRESSURE_SECONDS);
 		for (size_t i = 0; area != MAP_FAILED && i < pages; i++)
 			area[i * PAGE] = (char)i;
 		_exit(0);

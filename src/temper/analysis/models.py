@@ -200,6 +200,8 @@ class PriceReport(Part):
     """variant -> why it has no price, and so no rows, ticks or classes."""
     distributions: list[Distribution]
     variants: dict[str, VariantInfo]
+    packages: dict[str, str] = Field(default_factory=dict)
+    """Debian package -> its version, of all that the real programs come from."""
     started: datetime
     hosts: list[str]
     """The hosts that the boots ran on; empty if they were not recorded."""

@@ -77,6 +77,10 @@ def price_report(run: StoredRun) -> PriceReport:
         refused=refused,
         distributions=_distributions(measured),
         variants=variant_infos(run),
+        packages={
+            package.name: package.version
+            for package in (plan.work.root.packages if plan.work.root else ())
+        },
         started=run.started,
         hosts=hosts(run),
         temper_version=plan.temper_version,

@@ -10,7 +10,7 @@ from temper.arch import ARCHES
 from temper.catalog import read_feature
 from temper.errors import InputError
 from temper.paths import FEATURES
-from temper.workloads import comparable_workloads
+from temper.workloads import all_workloads, comparable_workloads
 
 
 def complete_feature(begun: str) -> list[str]:
@@ -51,14 +51,22 @@ def _names(table: str, features: Collection[str]) -> Iterator[str]:
             yield from getattr(read_feature(FEATURES / feature), table)
 
 
-def complete_workload(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the workloads of a comparison that were not named yet."""
-    named = {*(context.params.get("workload") or ()), *context.args}
-    left = (name for name in comparable_workloads() if name not in named)
-    return [name for name in left if name.startswith(incomplete)]
+def _complete_workload(
+    known: Callable[[], tuple[str, ...]],
+) -> Callable[[typer.Context, str], list[str]]:
+    """Return what completes a workload of those ``known`` that was not named yet."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        named = {*(context.params.get("workload") or ()), *context.args}
+        left = (name for name in known() if name not in named)
+        return [name for name in left if name.startswith(incomplete)]
+
+    return complete
 
 
 complete_variants = complete_part("variants")
 complete_attacked = complete_part("all_variants")
 complete_proofs = complete_part("proofs")
 complete_workloads = complete_part("workloads")
+complete_workload = _complete_workload(all_workloads)
+complete_comparable = _complete_workload(comparable_workloads)

@@ -12,6 +12,7 @@ from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
 from temper.cli.completion import (
     complete_attacked,
+    complete_comparable,
     complete_proofs,
     complete_variants,
     complete_workload,
@@ -134,6 +135,14 @@ def price(
             metavar="NAME",
         ),
     ] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure this workload; may be repeated. Default: the feature's own.",
+            autocompletion=complete_workload,
+            metavar="NAME",
+        ),
+    ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     setting: Setting = "",
@@ -156,7 +165,12 @@ def price(
     lab = Lab.of(arch, source, setting, cpu)
     described = feature_named(feature)
     plan = lab.planner.price(
-        described, calls, listed(variants), baseline=baseline, layouts=layouts
+        described,
+        calls,
+        listed(variants),
+        names=tuple(workload or ()),
+        baseline=baseline,
+        layouts=layouts,
     )
     if only_plan:
         return lab.show(plan, files, resume)
@@ -173,7 +187,7 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Measure this workload; may be repeated. Default: all common ones.",
-            autocompletion=complete_workload,
+            autocompletion=complete_comparable,
             metavar="NAME",
         ),
     ] = None,

@@ -1,6 +1,6 @@
 """Keeps what took long to make, under a key made of all inputs.
 
-One mechanism serves sources, kernels, modules and target programs: an entry is a
+One mechanism serves sources, kernels, modules and the target's programs: an entry is a
 folder ``<root>/<kind>/<key>/`` with a manifest of its files. It appears complete or
 not at all, is checked on each use, and is made again if it is damaged.
 """
@@ -28,7 +28,7 @@ from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
 from temper.progress import Progress
 
-KINDS = ("sources", "kernels", "images", "modules", "programs")
+KINDS = ("sources", "kernels", "images", "modules", "programs", "roots")
 
 BULKY = frozenset({"sources"})
 """Kinds larger than a gigabyte: each use checks only the sizes of their files."""
@@ -99,6 +99,11 @@ class Cache:
         """Logs of builds that failed."""
         return self.root / "logs"
 
+    @property
+    def apt(self) -> Path:
+        """Lists of Debian's packages, by architecture."""
+        return self.root / "apt"
+
     def entry(
         self, kind: str, key: str, title: str, make: Make, progress: Progress
     ) -> Entry:
@@ -126,6 +131,7 @@ class Cache:
             for folder, title in (
                 (self.ccache, "compiled objects"),
                 (self.logs, "logs of failed builds"),
+                (self.apt, "lists of Debian's packages"),
             ):
                 if folder.is_dir():
                     used, size = _newest(folder), _size(folder)
@@ -159,8 +165,9 @@ class Cache:
     def prunable(self, days: float = 0) -> list[Item]:
         """Return what was not used for ``days``, most recently used first.
 
-        0 returns everything, including logs and the compiler's cache, which otherwise
-        limits its own size. What another process may be using is not among it.
+        0 returns everything, including logs, lists of packages and the compiler's
+        cache, which otherwise limits its own size. What another process may be using
+        is not among it.
         """
         limit = min(time.time() - days * _SECONDS_A_DAY, self._others_began())
         return [

@@ -179,6 +179,26 @@ class Module(Plain):
     """SHA-256 over ``source`` and the headers in its folder."""
 
 
+class Package(Plain):
+    """A package of Debian's."""
+
+    name: str
+    version: str
+    digest: str
+    """SHA-256 of its archive."""
+
+
+class Root(Plain):
+    """Programs of Debian packages, with the libraries that they need."""
+
+    packages: tuple[Package, ...]
+    """The packages that have them, and all that those depend on."""
+    programs: tuple[str, ...]
+    """Their absolute paths on the target."""
+    files: tuple[str, ...] = ()
+    """What else of the packages: paths of files and folders, and patterns of them."""
+
+
 class Work(Plain):
     """What every boot of a run does, and what it needs for that."""
 
@@ -197,6 +217,9 @@ class Work(Plain):
     """File that goes into the initramfs unchanged -> its SHA-256."""
     host_files: dict[str, str] = Field(default_factory=dict)
     """The same for files that keep their path on this host."""
+    root: Root | None = None
+    texts: dict[str, str] = Field(default_factory=dict)
+    """Path in the initramfs -> what the file there says."""
 
 
 class Growth(Plain):

@@ -36,6 +36,9 @@ def configuration(
         for variant, found in _own_settings(report.variants).items()
         if found
     ]
+    if isinstance(report, PriceReport) and report.packages:
+        programs = (" ".join(package) for package in report.packages.items())
+        settings.append(f"programs from: {', '.join(programs)}")
     yield Detail("Configuration and command lines", [Bullets([*settings, *own])])
     yield Section("To reproduce", [Command(as_typed(report.command))])
 

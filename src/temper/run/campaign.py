@@ -164,7 +164,15 @@ class Campaign:
         job = [*head, *self.plan.job(slot)]
         layout = self.plan.layouts.get(slot.repeat)
         spacer = layout.spacer if layout else 0
-        return pack(job, list(setup.files), work, setup.host_files, spacer)
+        return pack(
+            job,
+            list(setup.files),
+            work,
+            setup.host_files,
+            setup.root,
+            self.plan.work.texts,
+            spacer,
+        )
 
     def _facts(
         self,

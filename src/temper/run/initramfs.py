@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from temper.errors import InfraError
 from temper.process import SCRATCH_FULL_HINT, call
@@ -17,19 +18,27 @@ def pack(
     files: list[Path],
     work: Path,
     host_files: Sequence[Path] = (),
+    tree: Path | None = None,
+    texts: Mapping[str, str] = MappingProxyType({}),
     spacer: int = 0,
 ) -> Path:
     """Make an initramfs of ``files`` and the lines of a job, in ``work``.
 
-    The ``host_files`` keep their path on this host. ``spacer``: pages of a file that
+    The ``host_files`` keep their path on this host, the files in ``tree`` theirs in
+    it. ``texts``: path -> what the file there says. ``spacer``: pages of a file that
     takes memory and does nothing else. The same contents give the same bytes.
     """
     root = work / "root"
     root.mkdir()
     if spacer:
         (root / "spacer").write_bytes(bytes(spacer * _PAGE))
-    (root / "job").write_text("\n".join(job) + "\n", encoding="utf-8")
-    (root / "job").chmod(0o644)
+    for name, text in {**texts, "job": "\n".join(job) + "\n"}.items():
+        _make_folders(root / name)
+        (root / name).write_text(text, encoding="utf-8")
+        (root / name).chmod(0o644)
+    if tree:
+        for path in filter(Path.is_file, tree.rglob("*")):
+            _put(path, root / path.relative_to(tree))
     return _packed(root, files, work / "initramfs", host_files)
 
 
@@ -72,9 +81,13 @@ def _packed(
 
 
 def _put(path: Path, place: Path) -> None:
+    _make_folders(place)
+    shutil.copy(path, place)
+    place.chmod(0o755)
+
+
+def _make_folders(place: Path) -> None:
     for folder in reversed(place.parents):
         if not folder.exists():
             folder.mkdir()
             folder.chmod(0o755)
-    shutil.copy(path, place)
-    place.chmod(0o755)

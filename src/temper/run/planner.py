@@ -8,6 +8,7 @@ from pathlib import Path
 from temper import __version__
 from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
+from temper.debian import apt_for
 from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
 from temper.extension import judges_of
@@ -29,6 +30,7 @@ from temper.record.plan import (
     Layout,
     Module,
     ProofPlan,
+    Root,
     RunPlan,
     Slot,
     Twins,
@@ -37,7 +39,12 @@ from temper.record.plan import (
 )
 from temper.run.programs import proof_programs, workload_programs
 from temper.run.toolchain import compiler_files
-from temper.workloads import Workload, all_workloads, common_workloads, workloads
+from temper.workloads import (
+    Workload,
+    all_workloads,
+    common_workloads,
+    workloads,
+)
 
 REPEATS = 2
 """Boots of each variant for a price; the second one shows that counts repeat."""
@@ -103,19 +110,22 @@ class Planner:
         calls: int,
         variants: Collection[str] = (),
         *,
+        names: tuple[str, ...] = (),
         baseline: str | None = None,
         layouts: int = 1,
     ) -> RunPlan:
         """Plan to price ``variants`` of a feature; none means all.
 
         The baseline is always included; it is the feature's own unless ``baseline``
-        names another. ``layouts``: how many layouts of memory, with the usual one.
+        names another. ``names``: the workloads; none means those of the feature.
+        ``layouts``: how many layouts of memory, with the usual one.
         Raises InputError for an unknown name or too few layouts, and if there is
         nothing but the baseline.
         """
         others = _other_layouts(layouts)
         feature = feature.against(baseline=baseline)
         check_known("variant", variants, feature.variants)
+        check_known("workload", names, all_workloads())
         wanted = {feature.baseline, *(variants or feature.variants)}
         # No attacks in these boots: the kernel would start some of them by itself.
         part = feature.only(wanted, proofs=())
@@ -124,7 +134,7 @@ class Planner:
                 f"{feature.baseline} is the baseline and has no price on its own",
                 f"known: {', '.join(feature.variants)}",
             )
-        sized = workloads(part.workloads, calls)
+        sized = workloads(names or part.workloads, calls)
         work = self._work(_price_job(part, sized), PRICE_CPUS, part, sized, exact=True)
         named = _list("--variants", part.variants if variants else ())
         return RunPlan(
@@ -150,6 +160,7 @@ class Planner:
                 *("price", part.name),
                 *_list("--baseline", (baseline,) if baseline else ()),
                 *named,
+                *_workload_options(names),
                 *("--calls", calls, "--layouts", layouts),
             ),
             temper_version=__version__,
@@ -277,7 +288,7 @@ class Planner:
             command=self.command(
                 *("compare", path_a.resolve(), path_b.resolve()),
                 *("--cmdline-a", cmdline_a, "--cmdline-b", cmdline_b),
-                *(word for name in names for word in ("--workload", name)),
+                *_workload_options(names),
                 *("--calls", calls, "--layouts", layouts),
             ),
             temper_version=__version__,
@@ -364,6 +375,26 @@ class Planner:
             modules=(*_proof_modules(part), *_workload_modules(sized)),
             files={portable(path): file_digest(path) for path in compiled},
             host_files={str(path): file_digest(path) for path in sorted(host_files)},
+            root=self._root(sized),
+            texts={
+                path: text
+                for each in sized
+                if each.real
+                for path, text in each.real.texts(each.name).items()
+            },
+        )
+
+    def _root(self, sized: Iterable[Workload]) -> Root | None:
+        """Plan the root of all real programs; None if there are none."""
+        real = [workload.real for workload in sized if workload.real]
+        if not real:
+            return None
+        names = {name for each in real for name in each.packages}
+        programs = {path for each in real for path in each.programs}
+        return Root(
+            packages=apt_for(self.arch, self.cache).resolve(names),
+            programs=tuple(sorted(programs)),
+            files=tuple(sorted({path for each in real for path in each.files})),
         )
 
     def command(self, *words: object) -> str:
@@ -462,6 +493,10 @@ def _slots(variants: Iterable[str], repeats: Iterable[int]) -> tuple[Slot, ...]:
     return tuple(
         Slot(variant=name, repeat=repeat) for repeat in repeats for name in names
     )
+
+
+def _workload_options(names: Iterable[str]) -> list[str]:
+    return [word for name in names for word in ("--workload", name)]
 
 
 def _other_layouts(count: int) -> dict[int, Layout]:

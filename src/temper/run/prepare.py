@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from temper.arch import Arch, arch_named
+from temper.debian import root
 from temper.digest import file_digest
 from temper.errors import InputError
 from temper.kernel import (
@@ -45,6 +46,8 @@ class Setup:
     """Files that go into the initramfs besides the job."""
     host_files: tuple[Path, ...] = ()
     """Files that go there under their path on this host."""
+    root: Path | None = None
+    """A folder whose contents go there, too."""
     watched: Watched | None = None
     """What to know of the kernel to watch the plan's register, if it has one."""
 
@@ -97,10 +100,18 @@ class Workshop:
         host_files = tuple(map(Path, work.host_files))
         if variant.kernel.image:
             image, facts = self.given(variant.kernel)
-            return Setup(image, facts, tuple(files), host_files)
+            return Setup(image, facts, tuple(files), host_files, self.root(work))
         kernel = self.kernel(variant.kernel)
         files += [self.module(variant.kernel, kernel, each) for each in work.modules]
-        return Setup(kernel.image, _facts(kernel), tuple(files), host_files)
+        return Setup(
+            kernel.image, _facts(kernel), tuple(files), host_files, self.root(work)
+        )
+
+    def root(self, work: Work) -> Path | None:
+        """Make or find the tree of real programs; None if there are none."""
+        if not work.root:
+            return None
+        return root(work.root, self.arch, self.cache, self.progress)
 
     def given(self, plan: KernelPlan) -> tuple[Path, KernelFacts]:
         """Return the image of a kernel that others built, and what is known of it.

@@ -1,0 +1,6 @@
+"""Programs for the target out of Debian's packages."""
+
+from temper.debian.apt import Apt
+from temper.debian.root import apt_for, root
+
+__all__ = ["Apt", "apt_for", "root"]

@@ -1,0 +1,111 @@
+"""Real programs out of Debian's packages, on real kernels of both architectures."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lab import ARM64, ONE_LAYOUT, Answer, ask, boots_of, new_machine, planner, prepared
+
+from temper.analysis.boots import BootResults
+from temper.catalog import feature_named
+from temper.run.prepare import Prepared
+from temper.workloads import all_workloads, workloads
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+
+REAL = tuple(each.name for each in workloads(all_workloads(), 100) if each.real)
+IN_USER_SPACE = ("compress/zstd", "crypto/openssl")
+REDIS = "db/redis-get"
+
+
+def priced(folder: Path, *options: str) -> Answer:
+    named = [word for name in REAL for word in ("--workload", name)]
+    variants = ("--variants", "off,temper")
+    size = ("--calls", "1000", *ONE_LAYOUT)
+    return ask(folder, "price", "kstack", *variants, *named, *size, *options)
+
+
+@pytest.fixture(scope="module", params=[(), ARM64], ids=["x86_64", "arm64"])
+def answer(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Answer:
+    return priced(tmp_path_factory.mktemp("price"), *request.param)
+
+
+def test_all_are_priced_exactly(answer: Answer) -> None:
+    assert answer.status == 0
+    assert answer.report["exact"]
+    assert {row["workload"] for row in answer.report["rows"]} == set(REAL)
+    for boot in answer.boots():
+        assert boot.facts.status == "ok", boot.facts.error
+        assert set(boot.workloads) == set(REAL)
+
+
+def test_the_versions_are_part_of_the_result(answer: Answer) -> None:
+    versions = answer.report["packages"]
+    assert versions["redis-server"] == versions["redis-tools"]
+    assert "libc6" in versions
+
+
+def kernels_share(boot: BootResults, workload: str) -> float:
+    classes = boot.classes[workload]
+    kernel = classes["kernel_instructions"]
+    return float(kernel / (kernel + classes["user_instructions"]))
+
+
+def test_what_hardly_enters_the_kernel_hardly_pays(answer: Answer) -> None:
+    for boot in answer.boots():
+        for workload in IN_USER_SPACE:
+            assert kernels_share(boot, workload) < 0.05
+        assert kernels_share(boot, "sched/hackbench-processes") > 0.5
+    for workload in IN_USER_SPACE:
+        ((before, more),) = set(answer.prices(workload, "temper").values())
+        assert abs(more) < before / 1000
+
+
+def test_every_message_and_request_pays(answer: Answer) -> None:
+    """Each is at least a system call in either direction."""
+    for workload in ("sched/hackbench-processes", "sched/hackbench-threads", REDIS):
+        per_operation = answer.class_delta(workload, "kernel_instructions", "temper")
+        assert per_operation > 0, workload
+
+
+def redis() -> Prepared:
+    plan = planner().price(feature_named("kstack"), 1000, ["temper"], names=(REDIS,))
+    return prepared(plan)
+
+
+def failure(whole: Prepared) -> str:
+    (boot,) = boots_of(whole, new_machine(), "off")
+    assert boot.workloads == {}
+    return boot.facts.error
+
+
+@pytest.mark.parametrize(
+    ("instead", "by", "message"),
+    [
+        ("--port 0", "--nosuch 1", "redis-server ended at once; it printed: "),
+        ("-t get", "--nosuch", "redis-benchmark failed; it printed: "),
+        ("says requests", "says nosuch", "redis-benchmark did not do its work; it pr"),
+    ],
+)
+def test_a_program_that_fails_is_named_with_its_last_output(
+    instead: str, by: str, message: str
+) -> None:
+    whole = redis()
+    texts = {
+        path: text.replace(instead, by) for path, text in whole.plan.work.texts.items()
+    }
+    assert texts != whole.plan.work.texts
+    work = whole.plan.work.model_copy(update={"texts": texts})
+    spoilt = replace(whole, plan=whole.plan.model_copy(update={"work": work}))
+    error = failure(spoilt)
+    assert "'real db/redis-get 3 1' ended with status 1" in error
+    assert message in error
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    whole = redis()
+    setups = {name: replace(setup, root=None) for name, setup in whole.setups.items()}
+    error = failure(replace(whole, setups=setups))
+    assert "/usr/bin/redis-server: No such file or directory" in error
