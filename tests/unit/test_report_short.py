@@ -372,3 +372,25 @@ def test_words_are_wrapped_and_figures_are_not() -> None:
     assert " ".join(line.cells[1] for line in grid.lines) == remark
     [wide] = grids(table)
     assert len(wide.lines) == 1
+
+
+def test_of_real_programs_the_part_of_the_kernel_is_told() -> None:
+    report = price_report(price_run(("off", "stock", "temper")))
+    assert "kernel's part" not in "\n".join(trust_lines(report))
+    counted = [
+        row.model_copy(
+            update={"workload": "db/redis-get", "baseline_per_operation": per_operation}
+        )
+        for row in report.classes
+        for name, per_operation in (
+            ("kernel_instructions", 12_000.0),
+            ("user_instructions", 8_000.0),
+        )
+        if row.instruction_class == name
+    ]
+    real = report.model_copy(
+        update={"packages": {"redis-server": "5:7.0.15"}, "classes": counted}
+    )
+    assert "The kernel's part of off's instructions: db/redis-get 60 %." in trust_lines(
+        real
+    )

@@ -80,10 +80,34 @@ def trust_lines(report: PriceReport) -> list[str]:
         exact_line(report) if report.rows else "",
         in_force_line(report),
         all_hit_line(report),
+        _kernel_line(report),
         _weightier_line(report),
         *_outside_lines(report),
     ]
     return [line for line in lines if line]
+
+
+def _kernel_line(report: PriceReport) -> str:
+    """Say how much of what real programs do is the kernel's; empty without any."""
+    if not report.packages:
+        return ""
+    kernel, user = (
+        {
+            row.workload: row.baseline_per_operation
+            for row in report.classes
+            if row.instruction_class == name
+        }
+        for name in _TOTALS
+    )
+    shares = [
+        f"{workload} {100 * mine / (mine + user.get(workload, 0)):.0f} %"
+        for workload, mine in kernel.items()
+    ]
+    if not shares:
+        return ""
+    return (
+        f"The kernel's part of {report.baseline}'s instructions: {', '.join(shares)}."
+    )
 
 
 def _weightier_line(report: PriceReport) -> str:
