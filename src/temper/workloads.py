@@ -19,6 +19,8 @@ REAL = "real"
 """The program of the target that runs real programs."""
 
 _LEAST = 100
+_PASSWD = "root:x:0:0:root:/tmp:/bin/sh\n"
+"""Servers look up who they run as."""
 _REAL_RUNS = 3
 """Of a client: enough to see whether they repeat."""
 
@@ -59,7 +61,8 @@ class Real(Plain):
             "operations": self.operations,
         }
         lines = (f"{key} {value}\n" for key, value in fields.items() if value)
-        return {path: "".join(lines), f"{path}.stdin": self.stdin}
+        texts = {path: "".join(lines), f"{path}.stdin": self.stdin}
+        return {**texts, "etc/passwd": _PASSWD}
 
 
 class _RealPrograms(RootModel[dict[str, dict[str, Real]]]):

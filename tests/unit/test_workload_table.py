@@ -53,7 +53,8 @@ def test_a_real_program_is_run_by_the_program_for_them_all() -> None:
     assert redis.real
     assert redis.real.programs == ("/usr/bin/redis-server", "/usr/bin/redis-benchmark")
     texts = redis.real.texts(redis.name)
-    assert set(texts) == {"commands/db/redis-get", "commands/db/redis-get.stdin"}
+    commands = {"commands/db/redis-get", "commands/db/redis-get.stdin"}
+    assert set(texts) == commands | {"etc/passwd"}
     told = dict(
         line.split(" ", 1) for line in texts["commands/db/redis-get"].splitlines()
     )
