@@ -64,15 +64,16 @@ static bool do_cpu(void)
  */
 static bool take_offline(const char *state)
 {
-	pid_t child = fork();
+	pid_t child;
 	int status;
 
+	if (!put("/sys/kernel/debug/split_huge_pages", "1"))
+		wrong("split_huge_pages");
+	child = fork();
 	if (child < 0)
 		return false;
 	if (child == 0) {
 		alarm(OFFLINE_SECONDS);
-		if (!put("/sys/kernel/debug/split_huge_pages", "1"))
-			wrong("split_huge_pages");
 		_exit(!put(state, "offline"));
 	}
 	return waitpid(child, &status, 0) == child && !status;
