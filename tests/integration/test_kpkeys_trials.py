@@ -6,10 +6,11 @@ Four kernels that nothing else needs, and boots that take long.
 from pathlib import Path
 
 import pytest
+from kernel_list import as_hardened
 from lab import Answer, ask, new_machine, planner, prepared, run_of
 
 from temper.analysis.trial import trial_report
-from temper.catalog import Feature, feature_named
+from temper.catalog import feature_named
 from temper.run.events import plan_events
 
 pytestmark = [
@@ -36,15 +37,7 @@ def test_under_stress_no_bug_is_found(kernel: str, tmp_path: Path) -> None:
     check_clean(ask(tmp_path, "stress", "kpkeys", "--kernels", kernel))
 
 
-def spoilt(feature: Feature) -> Feature:
-    """Return the feature with the kernel of the sabotages as its own."""
-    name = feature.hardened[0]
-    own = feature.variants[name].model_copy(
-        update={"patches": feature.sabotage.patches}
-    )
-    return feature.model_copy(update={"variants": {**feature.variants, name: own}})
-
-
+SABOTAGED = as_hardened(feature_named("kpkeys"), "none")
 NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
 
 
@@ -67,7 +60,7 @@ NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
 def test_an_event_shows_what_is_not_protected(
     event: str, option: str, finding: str | None
 ) -> None:
-    plan = plan_events(planner(), spoilt(feature_named("kpkeys")), (event,))
+    plan = plan_events(planner(), SABOTAGED, (event,))
     variants = {
         name: variant.model_copy(update={"cmdline": f"{variant.cmdline} {option}"})
         for name, variant in plan.variants.items()
