@@ -45,15 +45,14 @@ NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
     ("event", "option", "finding"),
     [
         ("hotplug_cpu", "kpkeys_pgtables=off", NOT_PROTECTED),
-        ("hotplug_cpu", "kpkeys_sabotage=replug-open", NOT_PROTECTED),
         ("hotplug_memory", "kpkeys_pgtables=off", NOT_PROTECTED),
         # Tables that only added memory has.
         ("hotplug_memory", "kpkeys_sabotage=unkeyed-vmemmap", NOT_PROTECTED),
         ("hotplug_memory", "kpkeys_sabotage=none", None),
         ("machine_check", "kpkeys_pgtables=off", NOT_PROTECTED),
         ("panic", "kpkeys_pgtables=off", LANDS),
-        # The handler runs with the rights of what the machine check interrupts.
-        ("panic", "kpkeys_sabotage=nmi-open", LANDS),
+        # The handler of the double fault runs with the rights of what it interrupts.
+        ("stack_overflow", "kpkeys_sabotage=nmi-open", LANDS),
         ("panic", "kpkeys_sabotage=none", None),
     ],
 )
