@@ -106,6 +106,12 @@ static void split(char *line, struct command *command)
 	}
 }
 
+static void __attribute__((noreturn)) unknown(const char *key)
+{
+	errno = EINVAL;
+	fail(key);
+}
+
 static void take(char *line)
 {
 	char *value = line, *key = strsep(&value, " ");
@@ -122,6 +128,8 @@ static void take(char *line)
 		spec.says = value;
 	else if (!strcmp(key, "operations"))
 		spec.operations = (unsigned int)strtoul(value, NULL, 10);
+	else
+		unknown(key);
 }
 
 /* The lines stay in memory: what was taken points into them. */

@@ -17,11 +17,15 @@ from temper.invocation import as_typed
 PACKAGES = {
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     "aarch64-linux-gnu-ld": "binutils-aarch64-linux-gnu",
+    "apt-config": "apt",
+    "apt-get": "apt",
     "as": "binutils",
+    "dpkg-deb": "dpkg",
     "ld": "binutils",
     "ninja": "ninja-build",
     "qemu-system-aarch64": "qemu-system-arm",
     "qemu-system-x86_64": "qemu-system-x86",
+    "readelf": "binutils",
     "setpriv": "util-linux",
     "xz": "xz-utils",
 }

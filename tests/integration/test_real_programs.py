@@ -105,6 +105,6 @@ def test_a_program_that_fails_is_named_with_its_last_output(
 
 def test_a_server_that_is_not_there_is_named() -> None:
     whole = redis()
-    setups = {name: replace(setup, root=None) for name, setup in whole.setups.items()}
+    setups = {name: replace(setup, tree=None) for name, setup in whole.setups.items()}
     error = failure(replace(whole, setups=setups))
     assert "/usr/bin/redis-server: No such file or directory" in error

@@ -69,6 +69,14 @@ def test_workloads_are_completed_one_after_the_other() -> None:
     assert completed(*words, "vmalloc") == []
 
 
+def test_a_price_and_an_exposure_have_workloads_with_modules() -> None:
+    assert "vmalloc/p1" in completed("price", "kpkeys", "--workload", "vmalloc/p1")
+    assert "db/redis-get" in completed("price", "kstack", "--workload", "db/")
+    # A list, of those of the feature.
+    words = ("exposure", "kpkeys", "--workloads", "micromm/fault,micromm/mp")
+    assert completed(*words) == ["micromm/fault,micromm/mprotect"]
+
+
 def test_names_are_those_of_the_feature(monkeypatch: pytest.MonkeyPatch) -> None:
     variants = {"temperate": KSTACK.variants["off"]}
     features = {

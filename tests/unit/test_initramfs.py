@@ -113,6 +113,21 @@ def test_host_files_keep_their_path(tmp_path: Path) -> None:
     ]
 
 
+def test_files_of_a_tree_and_texts_are_where_they_belong(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "usr" / "bin").mkdir(parents=True)
+    (tree / "usr" / "bin" / "server").write_text("server")
+    (tmp_path / "a").mkdir()
+    texts = {"commands/db/get": "client /usr/bin/client\n"}
+    given = files(tmp_path / "files")
+    root = unpacked(pack(JOB, given, tmp_path / "a", tree=tree, texts=texts))
+    assert (root / "usr" / "bin" / "server").read_text() == "server"
+    assert os.access(root / "usr" / "bin" / "server", os.X_OK)
+    assert (root / "commands" / "db" / "get").read_text() == texts["commands/db/get"]
+    assert (root / "job").read_text() == "\n".join(JOB) + "\n"
+    assert (root / "init").read_text() == "program init"
+
+
 @pytest.mark.usefixtures("umask")
 def test_the_same_contents_give_the_same_bytes(tmp_path: Path) -> None:
     first = packed(tmp_path / "a", files(tmp_path / "files"))

@@ -20,6 +20,7 @@ from temper.kernel import Cache, given
 from temper.kernel.package import Package
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, RunPlan, Slot, VariantPlan
+from temper.record.plan import Package as DebianPackage
 from temper.run import planner, programs
 from temper.run.planner import Planner
 from temper.workloads import TARGET
@@ -125,6 +126,52 @@ def test_further_layouts_are_booted_once_each_and_are_the_same_in_every_run(
         ("B", 3),
     ]
     assert " --calls 1000 --layouts 3 " in compared.command
+
+
+class FakeApt:
+    """Has whatever package is asked for."""
+
+    def resolve(self, names: set[str]) -> tuple[DebianPackage, ...]:
+        return tuple(
+            DebianPackage(name=name, version="1", digest="0" * 64)
+            for name in sorted(names)
+        )
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_workloads_that_are_named_replace_those_of_the_feature(
+    repeated: bool, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def apt_for(arch: Arch, _cache: Cache) -> FakeApt:
+        asked.append(arch.name)
+        return FakeApt()
+
+    monkeypatch.setattr(planner, "apt_for", apt_for)
+    assert bench.price().work.root is None
+    assert asked == []
+    names = ("db/redis-get", "ctx/pipe", *(["db/redis-set"] if repeated else []))
+    plan = bench.planner.price(bench.feature, 1000, names=names)
+    assert asked == ["x86_64"]
+    runs = [line.split()[2] for line in plan.work.job if line.startswith("run real ")]
+    assert runs == [name for name in names if name.startswith("db/")]
+    assert not [line for line in plan.work.job if "getppid" in line]
+    assert plan.work.root
+    packages = [package.name for package in plan.work.root.packages]
+    assert packages == ["redis-server", "redis-tools"]
+    assert plan.work.root.programs == (
+        "/usr/bin/redis-benchmark",
+        "/usr/bin/redis-server",
+    )
+    assert {f"commands/{name}" for name in runs} <= plan.work.texts.keys()
+    options = " ".join(f"--workload {name}" for name in names)
+    assert f" {options} --calls 1000 " in plan.command
+
+
+def test_an_unknown_workload_has_no_price(bench: Bench) -> None:
+    with pytest.raises(InputError, match="unknown workload 'db/nosuch'"):
+        bench.planner.price(bench.feature, 1000, names=("db/nosuch",))
 
 
 def test_no_layout_at_all_is_refused(bench: Bench) -> None:

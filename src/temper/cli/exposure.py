@@ -7,7 +7,7 @@ import typer
 from temper.analysis.exposure import exposure_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
-from temper.cli.completion import complete_attacked, complete_workload
+from temper.cli.completion import complete_attacked, complete_workloads
 from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
 from temper.cli.lab import Lab
 from temper.cli.options import (
@@ -44,7 +44,7 @@ def exposure(
         str | None,
         typer.Option(
             help="Run only these of the feature's workloads (comma-separated).",
-            autocompletion=complete_workload,
+            autocompletion=complete_workloads,
             metavar="NAMES",
         ),
     ] = None,

@@ -169,9 +169,9 @@ class Campaign:
             list(setup.files),
             work,
             setup.host_files,
-            setup.root,
-            self.plan.work.texts,
-            spacer,
+            tree=setup.tree,
+            texts=self.plan.work.texts,
+            spacer=spacer,
         )
 
     def _facts(

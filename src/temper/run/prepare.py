@@ -46,7 +46,7 @@ class Setup:
     """Files that go into the initramfs besides the job."""
     host_files: tuple[Path, ...] = ()
     """Files that go there under their path on this host."""
-    root: Path | None = None
+    tree: Path | None = None
     """A folder whose contents go there, too."""
     watched: Watched | None = None
     """What to know of the kernel to watch the plan's register, if it has one."""
@@ -98,16 +98,15 @@ class Workshop:
         ]
         files += map(absolute, work.files)
         host_files = tuple(map(Path, work.host_files))
+        tree = self.tree(work)
         if variant.kernel.image:
             image, facts = self.given(variant.kernel)
-            return Setup(image, facts, tuple(files), host_files, self.root(work))
+            return Setup(image, facts, tuple(files), host_files, tree)
         kernel = self.kernel(variant.kernel)
         files += [self.module(variant.kernel, kernel, each) for each in work.modules]
-        return Setup(
-            kernel.image, _facts(kernel), tuple(files), host_files, self.root(work)
-        )
+        return Setup(kernel.image, _facts(kernel), tuple(files), host_files, tree)
 
-    def root(self, work: Work) -> Path | None:
+    def tree(self, work: Work) -> Path | None:
         """Make or find the tree of real programs; None if there are none."""
         if not work.root:
             return None
