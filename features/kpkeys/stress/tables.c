@@ -3,13 +3,13 @@
  * Description: /proc/kpkeys_tables counts the page tables that can be reached from the
  * kernel's, by what the first address that each one maps belongs to.
  */
+#include <linux/kasan.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pgtable.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 
-#include <asm/kasan.h>
 #include <asm/special_insns.h>
 
 /* Of the 512 entries of a table. */
@@ -34,7 +34,7 @@ static enum place place_of(unsigned long address)
 		return DIRECT_MAP;
 	if (address < VMEMMAP_START)
 		return VMALLOC;
-	/* A table of the second level for each GB: nothing else begins in the next 512. */
+	/* What all struct pages take at most, and nothing else lies in. */
 	return address - VMEMMAP_START < PGDIR_SIZE ? VMEMMAP : OTHER;
 }
 
