@@ -19,13 +19,14 @@ import pytest
 
 from temper.arch import arch_named
 from temper.catalog import feature_named
-from temper.kernel import Cache, find_source
+from temper.kernel import Cache, base_named, find_source
 from temper.kernel.compiler import cross_prefix
 from temper.kernel.config import Options, check_config, config_text, wanted_options
 from temper.kernel.series import apply_series
 from temper.kernel.source import source_tree
 from temper.kernel.tree import series_folder
 from temper.progress import Quiet
+from temper.record.plan import USUAL_BASE
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -61,7 +62,7 @@ class Target:
 def lab_target(name: str, entry: str) -> Target:
     """Return an architecture of the lab, configured as its kernels are."""
     arch = arch_named(name)
-    options = wanted_options(arch, ())
+    options = wanted_options(arch, (), base_named(USUAL_BASE))
     return Target(name, cross_prefix(arch), arch.kernel_arch, entry, options)
 
 

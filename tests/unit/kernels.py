@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from temper.arch import arch_named
-from temper.kernel import config
+from temper.kernel import bases
 from temper.kernel.builder import KernelSpec
 from temper.kernel.cache import Cache
 from temper.kernel.source import find_source
@@ -40,12 +40,15 @@ class Watcher:
 
 
 def fragments(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have fake kernels configured by ``folder``/x86_64.config."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "x86_64.config").write_text("# Why.\nCONFIG_FAKE=y\n")
-    (folder / "x86_64.toml").write_text("build_steps = 4\n")
-    monkeypatch.setattr(config, "FRAGMENTS", folder)
-    return folder
+    """Have fake kernels configured by what is in the folder that is returned."""
+    usual = folder / "small"
+    usual.mkdir(parents=True, exist_ok=True)
+    (usual / "x86_64.config").write_text("# Why.\nCONFIG_FAKE=y\n")
+    (usual / "base.toml").write_text(
+        'title = "small"\nstart = "tinyconfig"\nbuild_steps = { x86_64 = 4 }\n'
+    )
+    monkeypatch.setattr(bases, "FOLDER", folder)
+    return usual
 
 
 def fake_source(folder: Path) -> Path:

@@ -55,6 +55,7 @@ def test_the_newest_proof_goes_with_a_price(
         {"feature": "kpkeys"},
         {"setting": "pseudo-nmi"},
         {"cpu": "EPYC"},
+        {"base": "cloud"},
     ],
 )
 def test_a_proof_of_something_else_does_not(

@@ -183,19 +183,20 @@ def test_of_many_proofs_the_worst_is_told() -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store prices: two, one not finished, one with a setting, one on another CPU."""
+    """Store prices: two, one not finished, one with a setting, on another CPU, base."""
     monkeypatch.setenv("TEMPER_DATA", str(tmp_path))
     monkeypatch.delenv("TEMPER_STORE", raising=False)
     made = price_run()
     with Store.open() as store:
-        for cpu, setting, done in (
-            ("", "", True),
-            ("", "", True),
-            ("", "", False),
-            ("", "x", True),
-            ("EPYC", "", True),
+        for chosen, done in (
+            ({}, True),
+            ({}, True),
+            ({}, False),
+            ({"setting": "x"}, True),
+            ({"cpu": "EPYC"}, True),
+            ({"base": "cloud"}, True),
         ):
-            plan = made.plan.model_copy(update={"cpu": cpu, "setting": setting})
+            plan = made.plan.model_copy(update=chosen)
             number = store.create_run(plan)
             for each in made.boots:
                 store.save_boot(number, each)
@@ -214,6 +215,8 @@ def test_the_command_lists_finished_runs_of_one_kind_and_setting() -> None:
     data = json.loads(temper("kstack", "--json", "-"))
     assert [run["run"] for run in data["runs"]] == [1, 2]
     assert max(map(len, temper("kstack").splitlines())) <= 78
+    data = json.loads(temper("kstack", "--base", "cloud", "--json", "-"))
+    assert [run["run"] for run in data["runs"]] == [6]
     few = ("--variants", "stock", "--workloads", "ctx/pipe,syscall/getpid")
     data = json.loads(temper("kstack", *few, "--json", "-"))
     assert len(data["prices"]) == 4

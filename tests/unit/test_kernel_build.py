@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from temper.kernel.builder import build, expected_steps
 from temper.kernel.cache import Cache
 from temper.kernel.module import build_module
 from temper.progress import Quiet
+from temper.record.plan import USUAL_BASE
 
 MODULE = '#include "answer.h"\n#include <linux/fake.h>\nint answer = ANSWER;\n'
 
@@ -201,15 +203,31 @@ def test_a_damaged_kernel_is_built_again(cache: Cache) -> None:
     assert "bzImage has changed" in watcher.said[0]
 
 
+def test_a_base_has_its_own_start_and_steps(tmp_path: Path, cache: Cache) -> None:
+    other = tmp_path / "kernel" / "other"
+    other.mkdir()
+    (other / "x86_64.config").write_text("CONFIG_FAKE=y\n")
+    (other / "base.toml").write_text(
+        'title = "other"\nstart = "alldefconfig"\nbuild_steps = { x86_64 = 9 }\n'
+    )
+    usual = build(spec(FAKE_KERNEL, cache), cache, Quiet())
+    assert expected_steps(X86_64, "other", cache) == 9
+    made = build(replace(spec(FAKE_KERNEL, cache), base="other"), cache, Quiet())
+    assert made.key != usual.key
+    assert "CONFIG_EXTRA=y" in made.config.read_text()
+    assert "CONFIG_EXTRA=y" not in usual.config.read_text()
+    assert expected_steps(X86_64, "other", cache) == 6
+
+
 def test_progress_counts_steps_towards_the_last_build(cache: Cache) -> None:
     watcher = Watcher()
-    assert expected_steps(X86_64, cache) == 4
+    assert expected_steps(X86_64, USUAL_BASE, cache) == 4
     build(spec(FAKE_KERNEL, cache), cache, watcher)
     notes = [note for _, _, note in watcher.updates]
     assert sorted(notes[:2]) == ["drivers/clock.o", "init/main.o"]
     assert notes[2:] == ["vmlinux", "arch/x86/boot/bzImage"] * 2
     assert [done for done, _, _ in watcher.updates] == [1, 2, 3, 4, 5, 6]
-    assert expected_steps(X86_64, cache) == 6
+    assert expected_steps(X86_64, USUAL_BASE, cache) == 6
 
 
 PROGRAM = """
@@ -217,11 +235,11 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from kernels import FAKE_KERNEL, spec
-from temper.kernel import config
+from temper.kernel import bases
 from temper.kernel.builder import build
 from temper.kernel.cache import Cache
 from temper.progress import Quiet
-config.FRAGMENTS = Path(sys.argv[2])
+bases.FOLDER = Path(sys.argv[2])
 cache = Cache(Path(sys.argv[3]))
 print(build(spec(FAKE_KERNEL, cache, *sys.argv[4:]), cache, Quiet()).built)
 """

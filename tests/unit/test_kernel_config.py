@@ -3,15 +3,17 @@ from pathlib import Path
 import pytest
 from kernels import X86_64, fragments
 
-from temper.arch import ARCHES
+from temper.arch import ARCHES, Arch
 from temper.errors import BuildError, InputError
+from temper.kernel import base_named, base_names
 from temper.kernel.config import check_config, wanted_options
+from temper.record.plan import USUAL_BASE
 
 
 def test_later_lines_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fragments(tmp_path, monkeypatch)
     lines = ["CONFIG_A=y", "# CONFIG_B is not set", 'CONFIG_C="x y"', "CONFIG_A=n"]
-    assert wanted_options(X86_64, lines) == {
+    assert wanted_options(X86_64, lines, base_named(USUAL_BASE)) == {
         "CONFIG_FAKE": "y",
         "CONFIG_A": "n",
         "CONFIG_B": "n",
@@ -25,7 +27,7 @@ def test_a_line_that_is_no_option_is_named(
 ) -> None:
     fragments(tmp_path, monkeypatch)
     with pytest.raises(InputError, match=f"'{line}' is not a kernel option"):
-        wanted_options(X86_64, [line])
+        wanted_options(X86_64, [line], base_named(USUAL_BASE))
 
 
 def test_options_that_did_not_take_are_named(tmp_path: Path) -> None:
@@ -41,6 +43,28 @@ def test_options_that_did_not_take_are_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", base_names())
 @pytest.mark.parametrize("arch", ARCHES.values(), ids=ARCHES)
-def test_the_fragments_we_ship_are_options_only(arch: object) -> None:
-    assert wanted_options(arch, [])["CONFIG_MODULES"] == "y"  # type: ignore[arg-type]
+def test_every_base_has_options_for_every_architecture(arch: Arch, name: str) -> None:
+    base = base_named(name)
+    assert wanted_options(arch, [], base)["CONFIG_MODULES"] == "y"
+    assert base.build_steps[arch.name] > 1000
+
+
+def test_an_unknown_base_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fragments(tmp_path, monkeypatch)
+    with pytest.raises(InputError) as error:
+        base_named("../small")
+    assert error.value.message == "unknown base '../small'"
+    assert error.value.hint == "known: small"
+
+
+def test_a_broken_table_of_a_base_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = fragments(tmp_path, monkeypatch) / "base.toml"
+    table.write_text('title = "small"\n')
+    with pytest.raises(InputError, match=f"{table}: start: Field required"):
+        base_named("small")

@@ -657,6 +657,23 @@ def test_a_setting_is_for_all_boots_and_is_told(bench: Bench) -> None:
     assert plan != plain
 
 
+def test_a_base_is_for_all_kernels_and_is_told(bench: Bench) -> None:
+    plain = bench.price()
+    bench.planner = replace(bench.planner, base="cloud")
+    plan = bench.price()
+    assert plan.full_title == f"{bench.feature.title}, on base cloud"
+    assert command(plan).endswith(" --arch x86_64 --base cloud")
+    for name, variant in plan.variants.items():
+        assert variant.kernel.base == "cloud"
+        assert variant.kernel.title.startswith("Linux 6.12.99 (cloud)")
+        assert variant.kernel.key != plain.variants[name].kernel.key
+
+
+def test_an_unknown_base_is_refused_before_anything_is_built(bench: Bench) -> None:
+    with pytest.raises(InputError, match="unknown base 'clod'"):
+        replace(bench.planner, base="clod")
+
+
 def test_a_setting_is_for_compared_kernels_too(bench: Bench) -> None:
     content = bytes(0x38) + b"ARM\x64" + bytes(100)
     image = bench.image("Image", content)

@@ -214,7 +214,7 @@ def _conditions(
     ours: Mapping[str, VariantInfo],
     theirs: Mapping[str, VariantInfo],
 ) -> Iterator[Change]:
-    for what in ("calls", "setting", "temper_version"):
+    for what in ("calls", "setting", "base", "temper_version"):
         was, now = (str(getattr(run.plan, what)) for run in (before, after))
         yield from _changes(what, "", was, now)
     for what in _CONDITIONS:

@@ -9,10 +9,18 @@ from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
 from temper.cli.completion import complete_attacked
 from temper.cli.lab import Lab
-from temper.cli.options import ArchName, FeatureName, JsonPath, SourcePath, listed
+from temper.cli.options import (
+    ArchName,
+    Base,
+    FeatureName,
+    JsonPath,
+    SourcePath,
+    listed,
+)
 from temper.cli.output import console, write, write_data
 from temper.doctor import examine
 from temper.errors import InputError
+from temper.record.plan import USUAL_BASE
 from temper.report.doctor_table import print_findings
 from temper.report.listings import (
     kernels_as_data,
@@ -74,11 +82,12 @@ def build(
         ),
     ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
+    base: Base = USUAL_BASE,
     source: SourcePath = None,
     json: JsonPath = None,
 ) -> None:
     """Build the kernels of all variants, or find them in the cache."""
-    lab = Lab.of(arch, source)
+    lab = Lab.of(arch, source, base=base)
     described = feature_named(feature)
     part = described.only(listed(variants) or described.variants, proofs=())
     kernels = {

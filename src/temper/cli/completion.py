@@ -9,6 +9,7 @@ from temper import catalog
 from temper.arch import ARCHES
 from temper.catalog import read_feature
 from temper.errors import InputError
+from temper.kernel import base_names
 from temper.paths import FEATURES
 from temper.workloads import all_workloads, comparable_workloads
 
@@ -27,6 +28,11 @@ def complete_setting(begun: str) -> list[str]:
     """Return the settings of any architecture whose names start with ``begun``."""
     names = {name for arch in ARCHES.values() for name in arch.settings}
     return sorted(name for name in names if name.startswith(begun))
+
+
+def complete_base(begun: str) -> list[str]:
+    """Return the bases of kernels whose names start with ``begun``."""
+    return [name for name in base_names() if name.startswith(begun)]
 
 
 def complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:

@@ -15,7 +15,7 @@ from temper.kernel import Cache, expected_seconds
 from temper.machine import Limits, Machine, kind_named
 from temper.progress import Progress
 from temper.record.boot import StoredRun
-from temper.record.plan import RunPlan
+from temper.record.plan import USUAL_BASE, RunPlan
 from temper.report.plan_document import plan_document
 from temper.report.progress import on_stderr
 from temper.run.execute import check_resumable, execute
@@ -32,13 +32,19 @@ class Lab:
     source: Path | None = None
     setting: str = ""
     cpu: str = ""
+    base: str = USUAL_BASE
 
     @classmethod
     def of(
-        cls, arch: str, source: Path | None = None, setting: str = "", cpu: str = ""
+        cls,
+        arch: str,
+        source: Path | None = None,
+        setting: str = "",
+        cpu: str = "",
+        base: str = USUAL_BASE,
     ) -> "Lab":
         """Return the lab of the architecture with this name."""
-        return cls(arch_named(arch), source, setting, cpu)
+        return cls(arch_named(arch), source, setting, cpu, base)
 
     @cached_property
     def progress(self) -> Progress:
@@ -53,7 +59,9 @@ class Lab:
     @property
     def planner(self) -> Planner:
         """What makes plans."""
-        return Planner(self.arch, self.cache, self.source, self.setting, self.cpu)
+        return Planner(
+            self.arch, self.cache, self.source, self.setting, self.cpu, self.base
+        )
 
     @property
     def workshop(self) -> Workshop:
@@ -76,7 +84,7 @@ class Lab:
         takes = estimate(
             plan,
             built=self.cache.keys("kernels"),
-            seconds_a_build=expected_seconds(self.arch, self.cache),
+            seconds_a_build=expected_seconds(self.arch, plan.base, self.cache),
             seconds_a_boot=known,
             at_once=machine.boots_at_once(plan.work.cpus, plan.work.memory),
         )

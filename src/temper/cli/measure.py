@@ -22,6 +22,7 @@ from temper.cli.lab import Lab
 from temper.cli.options import (
     DEFAULT_CALLS,
     ArchName,
+    Base,
     Calls,
     CpuModel,
     FeatureName,
@@ -33,6 +34,7 @@ from temper.cli.options import (
     SourcePath,
     listed,
 )
+from temper.record.plan import USUAL_BASE
 from temper.report.price_document import price_document
 from temper.report.proof_document import proof_document
 from temper.run.planner import LAYOUTS
@@ -147,6 +149,7 @@ def price(
     source: SourcePath = None,
     setting: Setting = "",
     cpu: CpuModel = "",
+    base: Base = USUAL_BASE,
     calls: Calls = DEFAULT_CALLS,
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
@@ -162,7 +165,7 @@ def price(
     boots, in other layouts of memory, tell what a feature costs from chance.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, setting, cpu)
+    lab = Lab.of(arch, source, setting, cpu, base)
     described = feature_named(feature)
     plan = lab.planner.price(
         described,

@@ -6,8 +6,14 @@ from typing import Annotated
 import typer
 
 from temper.arch import ARCHES, DEFAULT_ARCH
-from temper.cli.completion import complete_arch, complete_feature, complete_setting
+from temper.cli.completion import (
+    complete_arch,
+    complete_base,
+    complete_feature,
+    complete_setting,
+)
 from temper.cli.output import check_output
+from temper.kernel import base_names
 
 _ALL_SETTINGS = "; ".join(
     f"{', '.join(arch.settings)} ({arch.name})"
@@ -46,6 +52,15 @@ CpuModel = Annotated[
         "neoverse-n1. Variants that need a certain model keep it. "
         f"Default: {DEFAULT_ARCH.cpu}.",
         metavar="MODEL",
+    ),
+]
+Base = Annotated[
+    str,
+    typer.Option(
+        help="What kernels are built with besides the feature: "
+        f"{', '.join(base_names())}. kernel/README.md says what that is.",
+        autocompletion=complete_base,
+        metavar="NAME",
     ),
 ]
 SourcePath = Annotated[

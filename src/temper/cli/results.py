@@ -105,9 +105,9 @@ _BY_DEFAULT = (Kind.PRICE, Kind.PROVE, Kind.COMPARE)
 def _other_half(store: Store, plan: RunPlan) -> int | None:
     """Return the newest proof for a price, or the other way round."""
     kind = Kind.PRICE if plan.kind is Kind.PROVE else Kind.PROVE
-    wanted = (kind, plan.feature, plan.arch, plan.setting, plan.cpu)
+    wanted = (kind, plan.feature, plan.arch, plan.setting, plan.cpu, plan.base)
     for run in store.runs():
-        found = (run.kind, run.feature, run.arch, run.setting, run.cpu)
+        found = (run.kind, run.feature, run.arch, run.setting, run.cpu, run.base)
         if run.finished and run.current and found == wanted:
             return run.id
     return None

@@ -13,6 +13,7 @@ from temper.cli.completion import complete_attacked, complete_workloads
 from temper.cli.options import (
     LARGEST_RUN,
     ArchName,
+    Base,
     CpuModel,
     FeatureName,
     JsonPath,
@@ -27,7 +28,7 @@ from temper.cli.output import (
 )
 from temper.errors import InputError
 from temper.invocation import as_typed
-from temper.record.plan import Kind
+from temper.record.plan import USUAL_BASE, Kind
 from temper.report.as_json import to_json
 from temper.report.diff_document import diff_document
 from temper.report.history_document import history_document
@@ -97,6 +98,7 @@ def history(
     arch: ArchName = DEFAULT_ARCH.name,
     setting: Setting = "",
     cpu: CpuModel = "",
+    base: Base = USUAL_BASE,
     json: JsonPath = None,
 ) -> None:
     """List a feature's prices, or outcomes, from its first finished run to its last.
@@ -112,7 +114,8 @@ def history(
             for run in store.runs()
             if run.finished
             and (run.kind, run.feature) == (kind, feature)
-            and (run.arch, run.setting, run.cpu) == (named, setting, cpu)
+            and (run.arch, run.setting, run.cpu, run.base)
+            == (named, setting, cpu, base)
         }
         report = history_report(feature, arch, setting, kind, runs)
     if not report.runs:

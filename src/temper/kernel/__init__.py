@@ -1,5 +1,6 @@
 """From source to kernel: source, series, config, build, and their cache."""
 
+from temper.kernel.bases import base_named, base_names
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
 from temper.kernel.footprint import footprint
@@ -16,6 +17,8 @@ __all__ = [
     "KernelSpec",
     "Source",
     "Watched",
+    "base_named",
+    "base_names",
     "build",
     "build_module",
     "expected_seconds",

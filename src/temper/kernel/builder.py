@@ -15,11 +15,11 @@ from typing import Self
 from temper.arch import Arch, arch_named
 from temper.digest import file_digest, key_of
 from temper.errors import BuildError
+from temper.kernel.bases import base_named
 from temper.kernel.cache import Cache, Entry, EntryFacts
 from temper.kernel.compiler import compiler_version, cross_prefix, need_header
 from temper.kernel.config import (
     Options,
-    build_steps,
     check_config,
     config_text,
     wanted_options,
@@ -28,6 +28,7 @@ from temper.kernel.series import apply_series
 from temper.kernel.source import Source, source_tree
 from temper.process import Finished, call, need_tool
 from temper.progress import Progress
+from temper.record.plan import USUAL_BASE
 
 BUILD_TOOLS = ("make", "flex", "bison", "bc", "gzip", "ccache", "patch")
 """Programs that a build calls, besides the compiler and tar."""
@@ -64,12 +65,13 @@ class KernelSpec:
     source: Source
     patches: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
-    """``CONFIG_X=y`` lines in addition to the architecture's fragment."""
+    """``CONFIG_X=y`` lines in addition to the base's."""
+    base: str = USUAL_BASE
 
     @property
     def wanted(self) -> Options:
         """What its .config must hold."""
-        return wanted_options(self.arch, self.options)
+        return wanted_options(self.arch, self.options, base_named(self.base))
 
     def key(self) -> str:
         """Hash what goes into the kernel, but no paths, users or hosts."""
@@ -82,6 +84,9 @@ class KernelSpec:
             "compiler": compiler_version(self.arch),
             "flags": FLAGS,
         }
+        if self.base != USUAL_BASE:
+            # Without it, kernels from before there were bases keep their keys.
+            inputs["start"] = base_named(self.base).start
         return key_of(inputs)
 
 
@@ -147,20 +152,23 @@ def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
     return Kernel.of(cache.entry("kernels", key, title, make, progress))
 
 
-def expected_seconds(arch: Arch, cache: Cache) -> float | None:
-    """Return how long the newest build of a kernel took; None if there was none."""
-    for facts in cache.facts("kernels"):
-        if facts["arch"] == arch.name:
-            return float(facts["seconds"])
-    return None
+def expected_seconds(arch: Arch, base: str, cache: Cache) -> float | None:
+    """Return how long the newest build of such a kernel took; None: there was none."""
+    facts = _newest(arch, base, cache)
+    return float(facts["seconds"]) if facts else None
 
 
-def expected_steps(arch: Arch, cache: Cache) -> int:
+def expected_steps(arch: Arch, base: str, cache: Cache) -> int:
     """Guess how many steps a build takes: as many as the last one."""
+    facts = _newest(arch, base, cache)
+    return int(facts["steps"]) if facts else base_named(base).build_steps[arch.name]
+
+
+def _newest(arch: Arch, base: str, cache: Cache) -> EntryFacts | None:
     for facts in cache.facts("kernels"):
-        if facts["arch"] == arch.name:
-            return int(facts["steps"])
-    return build_steps(arch)
+        if (facts["arch"], facts.get("base", USUAL_BASE)) == (arch.name, base):
+            return facts
+    return None
 
 
 @dataclass
@@ -187,6 +195,7 @@ class _Build:
         self._keep()
         return {
             "arch": spec.arch.name,
+            "base": spec.base,
             "source": {"version": spec.source.version, "digest": spec.source.digest},
             "patches": [patch.name for patch in spec.patches],
             "skipped": [patch.name for patch in skipped],
@@ -227,7 +236,7 @@ class _Build:
 
     def _compile(self) -> int:
         steps = 0
-        total = expected_steps(self.spec.arch, self.cache)
+        total = expected_steps(self.spec.arch, self.spec.base, self.cache)
         title = f"Building Linux {self.spec.source.version}"
         with self.progress.task(title, total) as task:
 
@@ -255,7 +264,8 @@ class _Build:
             *("--output-dir", self.work / "tuxmake"),
             *("--target-arch", arch.name, "--kernel-image", arch.image_target),
             *("--jobs", str(os.cpu_count() or 1)),
-            *("--kconfig", "tinyconfig", "--kconfig-add", self.work / "wanted.config"),
+            *("--kconfig", base_named(self.spec.base).start),
+            *("--kconfig-add", self.work / "wanted.config"),
             *(f"--environment={name}={value}" for name, value in FLAGS.items()),
             f"CROSS_COMPILE={cross_prefix(arch)}",
             target,

@@ -1,16 +1,12 @@
 """What a kernel's configuration must contain, and whether it does."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from temper.arch import Arch
 from temper.errors import BuildError, InputError
-from temper.paths import REPOSITORY
-
-FRAGMENTS = REPOSITORY / "kernel"
-"""For each architecture, the options of all kernels: see the README.md there."""
+from temper.kernel.bases import Base
 
 Options = dict[str, str]
 """CONFIG_X -> its value as in .config; ``n`` if it is not set."""
@@ -19,14 +15,13 @@ _SET = re.compile(r"(CONFIG_\w+)=(\S.*)")
 _UNSET = re.compile(r"# (CONFIG_\w+) is not set")
 
 
-def wanted_options(arch: Arch, lines: Iterable[str]) -> Options:
-    """Return the architecture's options and those in ``lines``; later lines win.
+def wanted_options(arch: Arch, lines: Iterable[str], base: Base) -> Options:
+    """Return the options of a base and those in ``lines``; later lines win.
 
     Raises InputError for a line that is not an option.
     """
-    fragment = (FRAGMENTS / f"{arch.name}.config").read_text(encoding="utf-8")
     options: Options = {}
-    for line in (*fragment.splitlines(), *lines):
+    for line in (*base.fragment(arch.name).splitlines(), *lines):
         found = parse_config(line)
         if not found and line.strip() and not line.startswith("#"):
             raise InputError(
@@ -35,12 +30,6 @@ def wanted_options(arch: Arch, lines: Iterable[str]) -> Options:
             )
         options |= found
     return options
-
-
-def build_steps(arch: Arch) -> int:
-    """Return roughly how many steps a build takes."""
-    hints = tomllib.loads((FRAGMENTS / f"{arch.name}.toml").read_text("utf-8"))
-    return int(hints["build_steps"])
 
 
 def parse_config(text: str) -> Options:

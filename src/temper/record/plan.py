@@ -20,6 +20,9 @@ from temper.record.outcome import Outcome
 FORMAT: Literal[2] = 2
 """Raise it if a change makes it impossible to judge older plans."""
 
+USUAL_BASE = "small"
+"""The base of kernels, a folder in kernel/, unless the user chose another."""
+
 
 class Plain(BaseModel):
     """Plain data: immutable, and without unknown fields."""
@@ -63,15 +66,18 @@ class KernelPlan(Plain):
     """The source's version, from its Makefile."""
     patches: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
-    """``CONFIG_X=y`` lines in addition to the architecture's fragment."""
+    """``CONFIG_X=y`` lines in addition to the base's."""
+    base: str = USUAL_BASE
+    """What else it is built with."""
 
     @property
     def title(self) -> str:
         """A short description."""
         if self.image:
             return self.package or self.image
+        base = "" if self.base == USUAL_BASE else f" ({self.base})"
         patched = f" with {len(self.patches)} patch" if self.patches else ""
-        return f"Linux {self.version}{patched}" + "es" * (len(self.patches) > 1)
+        return f"Linux {self.version}{base}{patched}" + "es" * (len(self.patches) > 1)
 
 
 class VariantPlan(Plain):
@@ -307,6 +313,8 @@ class RunPlan(Plain):
     """The setting of the architecture in all boots; empty: none."""
     cpu: str = ""
     """The CPU model that the user chose; empty: the machine's own."""
+    base: str = USUAL_BASE
+    """The base of all kernels that are built."""
     arch: str
     machine: str
     baseline: str
@@ -412,7 +420,8 @@ class RunPlan(Plain):
 
     @property
     def full_title(self) -> str:
-        """The title, with the setting and the CPU model if the user chose them."""
+        """The title, with what the user chose: setting, CPU model, base."""
         setting = f", with {self.setting}" if self.setting else ""
         cpu = f", on CPU model {self.cpu}" if self.cpu else ""
-        return f"{self.title}{setting}{cpu}"
+        base = "" if self.base == USUAL_BASE else f", on base {self.base}"
+        return f"{self.title}{setting}{cpu}{base}"

@@ -40,6 +40,7 @@ _WORDS = {
     "as_expected": "all as expected",
     "calls": "calls",
     "setting": "setting",
+    "base": "base",
     "temper_version": "version of Temper",
     "kernel_release": "Linux",
     "kernel_key": "kernel key",

@@ -17,6 +17,7 @@ from temper.kernel import (
     Cache,
     KernelSpec,
     Source,
+    base_named,
     find_given,
     find_source,
     module_files,
@@ -25,6 +26,7 @@ from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
 from temper.record.plan import (
+    USUAL_BASE,
     KernelPlan,
     Kind,
     Layout,
@@ -73,9 +75,12 @@ class Planner:
     """One of the architecture's settings, for all boots; empty: none."""
     cpu: str = ""
     """The CPU model, except for variants that name one; empty: the machine's own."""
+    base: str = USUAL_BASE
+    """What kernels are built with besides the feature's options."""
 
     def __post_init__(self) -> None:
-        """Raise InputError for an unknown setting."""
+        """Raise InputError for an unknown setting or base."""
+        base_named(self.base)
         self.arch.setting_cmdline(self.setting)
 
     def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
@@ -95,6 +100,7 @@ class Planner:
             source=source,
             patches=feature.patches(variant),
             options=(*feature.config, *variant.config),
+            base=self.base,
         )
         return KernelPlan(
             key=spec.key(),
@@ -102,6 +108,7 @@ class Planner:
             version=source.version,
             patches=tuple(map(portable, spec.patches)),
             options=spec.options,
+            base=spec.base,
         )
 
     def price(
@@ -143,6 +150,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             cpu=self._chosen_cpu,
+            base=self.base,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=part.baseline,
@@ -208,6 +216,7 @@ class Planner:
             title=part.title,
             setting=self.setting,
             cpu=self._chosen_cpu,
+            base=self.base,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=part.baseline,
@@ -404,6 +413,8 @@ class Planner:
             all_words += ["--setting", self.setting]
         if self._chosen_cpu:
             all_words += ["--cpu", self._chosen_cpu]
+        if self.base != USUAL_BASE:
+            all_words += ["--base", self.base]
         if self.source:
             all_words += ["--source", self.source.resolve()]
         return shlex.join(str(word) for word in all_words)

@@ -80,6 +80,7 @@ class Workshop:
             source=source_at(absolute(plan.source), self.cache),
             patches=tuple(map(absolute, plan.patches)),
             options=plan.options,
+            base=plan.base,
         )
         if spec.key() != plan.key:
             raise InputError(

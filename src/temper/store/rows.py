@@ -10,7 +10,7 @@ from sqlalchemy import RowMapping
 from temper.errors import StoreError
 from temper.invocation import as_typed
 from temper.record.boot import BootFacts
-from temper.record.plan import FORMAT, RunPlan, Slot
+from temper.record.plan import FORMAT, USUAL_BASE, RunPlan, Slot
 from temper.store.rawfile import RunHead
 
 
@@ -21,6 +21,7 @@ class PlanHead(BaseModel):
     arch: str
     setting: str = ""
     cpu: str = ""
+    base: str = USUAL_BASE
     slots: list[Slot]
     command: str
     format: int = 1

@@ -69,6 +69,8 @@ class RunSummary(BaseModel):
     setting: str
     cpu: str
     """The CPU model that the user chose; empty: the machine's own."""
+    base: str
+    """What its kernels were built with, as ``RunPlan`` has it."""
     started: datetime
     finished: datetime | None
     """None: interrupted or still running."""
@@ -449,13 +451,14 @@ def _planned(row: RowMapping) -> dict[str, object]:
         plan = plan_head(row)
     # JSON may also have a number too long, or nesting too deep, for Python.
     except (ValueError, RecursionError):
-        unknown = {"machine": "?", "arch": "?", "setting": "", "cpu": ""}
+        unknown = {"machine": "?", "arch": "?", "setting": "", "cpu": "", "base": ""}
         return {**unknown, "boots_planned": 0, "current": False, "damaged": True}
     return {
         "machine": plan.machine,
         "arch": plan.arch,
         "setting": plan.setting,
         "cpu": plan.cpu,
+        "base": plan.base,
         "boots_planned": len(plan.slots),
         "current": plan.format == FORMAT,
     }
