@@ -20,7 +20,7 @@ ARCH = arch_named("x86_64")
 LIBRARY = Path("usr/lib/x86_64-linux-gnu")
 SAY = """\
 #!/bin/sh
-echo "$@" >>{log}
+echo "with $APT_CONFIG: $@" >>{log}
 {body}
 """
 
@@ -113,9 +113,8 @@ def planned(fake: FakeApt, tmp_path: Path) -> Root:
     one, other = tmp_path / "ask", tmp_path / "answer"
     program(one, other)
     loader = other / "usr" / "lib64" / "ld-linux-x86-64.so.2"
+    # Packages since Debian 13 have no /lib64, which programs ask for.
     loader.parent.mkdir()
-    # As releases with a merged /usr have it.
-    (other / "lib64").symlink_to("usr/lib64")
     shutil.copy(other / LIBRARY / "libanswer.so.1.0", loader)
     (other / "etc/answer").mkdir(parents=True)
     (other / "etc/answer/conf").write_text("42\n")
@@ -154,6 +153,37 @@ def test_the_hosts_hooks_are_not_ours(planned: Root, cache: Cache) -> None:
     assert f'Dir::State "{apt.folder}/state";' in ours
     assert 'APT::Architecture "amd64";' in ours
     assert 'APT::Install-Recommends "false";' in ours
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("deb http://nowhere old main\n", "chosen.list"),
+        ("# Old.\nTypes: deb\nURIs: http://nowhere\n", "chosen.sources"),
+    ],
+)
+def test_sources_that_the_user_chose_replace_the_hosts(
+    text: str, name: str, planned: Root, cache: Cache
+) -> None:
+    usual, apt = apt_for(ARCH, cache), apt_for(ARCH, cache, text)
+    assert apt.folder != usual.folder
+    for each in (usual, apt):
+        each.resolve(["ask"])
+    assert (apt.folder / name).read_text() == text
+    ours = (apt.folder / "apt.conf").read_text()
+    assert f'Dir::Etc::sourcelist "{apt.folder}/{name}";' in ours
+    assert 'Dir::Etc::sourceparts "/dev/null";' in ours
+    assert "sourcelist" not in (usual.folder / "apt.conf").read_text()
+
+
+def test_packages_are_fetched_from_where_they_were_found(
+    planned: Root, fake: FakeApt, cache: Cache
+) -> None:
+    chosen = planned.model_copy(update={"sources": "deb http://nowhere old main\n"})
+    apt_for(ARCH, cache, chosen.sources).resolve(["ask"])
+    root(chosen, ARCH, cache, Quiet())
+    folder = apt_for(ARCH, cache, chosen.sources).folder
+    assert f"with {folder}/apt.conf: download" in fake.log.read_text()
 
 
 def test_the_root_has_the_program_and_what_it_loads(

@@ -138,14 +138,44 @@ class FakeApt:
         )
 
 
+def test_packages_come_from_where_the_user_says(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(planner, "apt_for", lambda *_: FakeApt())
+    file = tmp_path / "old.list"
+    file.write_text("deb http://nowhere old main\n")
+    bench.planner = replace(bench.planner, packages_from=file)
+    plan = bench.planner.price(bench.feature, 1000, names=("db/redis-get",))
+    assert plan.work.root
+    assert plan.work.root.sources == file.read_text()
+    assert f" --packages-from {file}" in plan.command
+    # No package is needed, so none of this matters.
+    file.unlink()
+    assert bench.price().work.root is None
+
+
+@pytest.mark.parametrize("content", [None, b"\n", b"\xff"])
+def test_a_file_that_names_no_sources_is_refused(
+    content: bytes | None, bench: Bench, tmp_path: Path
+) -> None:
+    file = tmp_path / "old.list"
+    if content is not None:
+        file.write_bytes(content)
+    bench.planner = replace(bench.planner, packages_from=file)
+    with pytest.raises(InputError, match="sources") as caught:
+        bench.planner.price(bench.feature, 1000, names=("db/redis-get",))
+    assert caught.value.hint.startswith("give a file like those in /etc/apt")
+
+
 @pytest.mark.parametrize("repeated", [False, True])
 def test_workloads_that_are_named_replace_those_of_the_feature(
     repeated: bool, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
-    def apt_for(arch: Arch, _cache: Cache) -> FakeApt:
+    def apt_for(arch: Arch, _cache: Cache, sources: str) -> FakeApt:
         asked.append(arch.name)
+        assert not sources
         return FakeApt()
 
     monkeypatch.setattr(planner, "apt_for", apt_for)

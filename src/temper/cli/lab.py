@@ -33,6 +33,7 @@ class Lab:
     setting: str = ""
     cpu: str = ""
     base: str = USUAL_BASE
+    packages_from: Path | None = None
 
     @classmethod
     def of(
@@ -42,9 +43,10 @@ class Lab:
         setting: str = "",
         cpu: str = "",
         base: str = USUAL_BASE,
+        packages_from: Path | None = None,
     ) -> "Lab":
         """Return the lab of the architecture with this name."""
-        return cls(arch_named(arch), source, setting, cpu, base)
+        return cls(arch_named(arch), source, setting, cpu, base, packages_from)
 
     @cached_property
     def progress(self) -> Progress:
@@ -60,7 +62,13 @@ class Lab:
     def planner(self) -> Planner:
         """What makes plans."""
         return Planner(
-            self.arch, self.cache, self.source, self.setting, self.cpu, self.base
+            self.arch,
+            self.cache,
+            self.source,
+            self.setting,
+            self.cpu,
+            self.base,
+            self.packages_from,
         )
 
     @property

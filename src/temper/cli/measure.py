@@ -29,6 +29,7 @@ from temper.cli.options import (
     Full,
     Layouts,
     OnlyPlan,
+    PackagesFrom,
     Resume,
     Setting,
     SourcePath,
@@ -150,6 +151,7 @@ def price(
     setting: Setting = "",
     cpu: CpuModel = "",
     base: Base = USUAL_BASE,
+    packages_from: PackagesFrom = None,
     calls: Calls = DEFAULT_CALLS,
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
@@ -165,7 +167,7 @@ def price(
     boots, in other layouts of memory, tell what a feature costs from chance.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, setting, cpu, base)
+    lab = Lab.of(arch, source, setting, cpu, base, packages_from)
     described = feature_named(feature)
     plan = lab.planner.price(
         described,
@@ -197,6 +199,7 @@ def compare(
     arch: ArchName = DEFAULT_ARCH.name,
     setting: Setting = "",
     cpu: CpuModel = "",
+    packages_from: PackagesFrom = None,
     calls: Calls = DEFAULT_CALLS,
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
@@ -212,7 +215,7 @@ def compare(
     build, or any other folder with one image.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, setting=setting, cpu=cpu)
+    lab = Lab.of(arch, setting=setting, cpu=cpu, packages_from=packages_from)
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls, layouts=layouts)
     if only_plan:

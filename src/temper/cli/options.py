@@ -63,6 +63,14 @@ Base = Annotated[
         metavar="NAME",
     ),
 ]
+PackagesFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="Take the packages of real programs from where this file of apt's sources "
+        "says, which may name a suite or a snapshot. Default: as /etc/apt says.",
+        metavar="FILE",
+    ),
+]
 SourcePath = Annotated[
     Path | None,
     typer.Option(

@@ -27,6 +27,7 @@ _TIMEOUT = 600.0
 _UNKNOWN = re.compile(
     r"E: (?:Unable to locate package |Version '[^']+' for '|Package ')([^\s':]+)"
 )
+_FIELD = re.compile(r"^Types:", re.MULTILINE)
 _ARCHIVE = re.compile(
     r"^'\S+' (?P<name>[^_]+)_(?P<version>[^_]+)_\S+\.deb \d+ SHA256:(?P<digest>\w{64})$"
 )
@@ -51,6 +52,8 @@ class Apt:
 
     arch: Arch
     folder: Path
+    sources: str = ""
+    """Where packages come from, as in a file of /etc/apt; empty: as on the host."""
 
     def resolve(self, names: Collection[str]) -> tuple[Package, ...]:
         """Return packages and all that they depend on, by name.
@@ -112,7 +115,7 @@ class Apt:
             raise InfraError(
                 f"Debian's lists of packages for {self.arch.name} cannot be fetched: "
                 f"{done.tail(1)}",
-                "check the network and /etc/apt, as for 'apt-get update'",
+                self._cure,
             )
         fresh.touch()
 
@@ -129,8 +132,23 @@ class Apt:
             if line.startswith("Acquire::") and "::IndexTargets::" not in line
         ]
         ours = _CONFIGURATION.format(folder=self.folder, arch=self.arch.debian)
-        text = "\n".join([*network, ours])
+        text = "\n".join([*network, ours, *self._chosen()])
         (self.folder / "apt.conf").write_text(text, encoding="utf-8")
+
+    def _chosen(self) -> list[str]:
+        """Return the lines that have apt read our sources instead of the host's."""
+        if not self.sources:
+            return []
+        # apt tells the two forms of such a file by its name.
+        form = "sources" if _FIELD.search(self.sources) else "list"
+        path = self.folder / f"chosen.{form}"
+        path.write_text(self.sources, encoding="utf-8")
+        return [f'Dir::Etc::sourcelist "{path}";', 'Dir::Etc::sourceparts "/dev/null";']
+
+    @property
+    def _cure(self) -> str:
+        place = "the file of --packages-from" if self.sources else "/etc/apt"
+        return f"check the network and {place}, as for 'apt-get update'"
 
     def _apt(self, words: Iterable[str], cwd: Path | None = None) -> Finished:
         need_tool("apt-get")
@@ -147,5 +165,5 @@ class Apt:
             raise InputError(f"Debian has no package {unknown[1]} for {self.arch.name}")
         raise InfraError(
             f"apt-get failed: {done.tail(1)}",
-            "check the network and /etc/apt, as for 'apt-get update'",
+            self._cure,
         )

@@ -16,15 +16,20 @@ from temper.progress import Progress
 from temper.record.plan import Root
 
 _TREE = "root"
+_MERGED = ("bin", "sbin", "lib", "lib64")
 _TIMEOUT = 300.0
 _MOST_LINKS = 40
 _INTERPRETER = re.compile(r"\[Requesting program interpreter: (/\S+)\]")
 _NEEDED = re.compile(r"\(NEEDED\)\s+Shared library: \[(\S+)\]")
 
 
-def apt_for(arch: Arch, cache: Cache) -> Apt:
-    """Return apt for an architecture, which keeps its lists beside the cache."""
-    return Apt(arch, cache.apt / arch.debian)
+def apt_for(arch: Arch, cache: Cache, sources: str = "") -> Apt:
+    """Return apt for an architecture, which keeps its lists beside the cache.
+
+    ``sources``: where packages come from, as ``Apt`` has it.
+    """
+    name = f"{arch.debian}-{key_of(sources)[:16]}" if sources else arch.debian
+    return Apt(arch, cache.apt / name, sources)
 
 
 def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
@@ -36,10 +41,11 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
 
     def make(result: Path, work: Path) -> EntryFacts:
         unpacked = work / "unpacked"
-        unpacked.mkdir()
+        _merge(unpacked)
+        apt = apt_for(arch, cache, planned.sources)
         title = f"Fetching {len(planned.packages)} packages for {arch.name}"
         with progress.task(title):
-            for archive in apt_for(arch, cache).fetch(planned.packages, work):
+            for archive in apt.fetch(planned.packages, work):
                 _unpack(archive, unpacked)
         tree = result / _TREE
         loaded = _closure(unpacked, planned.programs, arch)
@@ -53,6 +59,13 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
     names = ", ".join(Path(program).name for program in planned.programs)
     title = f"{names} for {arch.name}"
     return cache.entry("roots", key, title, make, progress).folder / _TREE
+
+
+def _merge(tree: Path) -> None:
+    """Make the links of a merged /usr, which packages since Debian 13 rely on."""
+    for name in _MERGED:
+        (tree / "usr" / name).mkdir(parents=True)
+        (tree / name).symlink_to(f"usr/{name}")
 
 
 def _unpack(archive: Path, tree: Path) -> None:

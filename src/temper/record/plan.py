@@ -203,6 +203,8 @@ class Root(Plain):
     """Their absolute paths on the target."""
     files: tuple[str, ...] = ()
     """What else of the packages: paths of files and folders, and patterns of them."""
+    sources: str = ""
+    """Where apt takes packages from, as in a file of /etc/apt; empty: as the host."""
 
 
 class Work(Plain):

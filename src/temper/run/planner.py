@@ -56,6 +56,8 @@ three mark 6 in 100 differences that are none, four 2, and five less than 1."""
 
 PRICE_CPUS = 1
 """Only one, since a sample could otherwise include a slice of another CPU."""
+_SOURCES_HELP = "give a file like those in /etc/apt/sources.list.d"
+
 TWIN_SEEDS = (1, 2)
 """Any two that differ."""
 PROOF_CPUS = 2
@@ -77,6 +79,8 @@ class Planner:
     """The CPU model, except for variants that name one; empty: the machine's own."""
     base: str = USUAL_BASE
     """What kernels are built with besides the feature's options."""
+    packages_from: Path | None = None
+    """A file of apt's sources for real programs; None: the host's."""
 
     def __post_init__(self) -> None:
         """Raise InputError for an unknown setting or base."""
@@ -400,11 +404,27 @@ class Planner:
             return None
         names = {name for each in real for name in each.packages}
         programs = {path for each in real for path in each.programs}
+        sources = self._sources()
         return Root(
-            packages=apt_for(self.arch, self.cache).resolve(names),
+            packages=apt_for(self.arch, self.cache, sources).resolve(names),
             programs=tuple(sorted(programs)),
             files=tuple(sorted({path for each in real for path in each.files})),
+            sources=sources,
         )
+
+    def _sources(self) -> str:
+        """Read the user's file of apt's sources; raise InputError if it has none."""
+        if self.packages_from is None:
+            return ""
+        try:
+            text = self.packages_from.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"the sources of packages cannot be read: {error}", _SOURCES_HELP
+            ) from error
+        if not text.strip():
+            raise InputError(f"{self.packages_from} names no sources", _SOURCES_HELP)
+        return text
 
     def command(self, *words: object) -> str:
         """Return the command line that reproduces a run."""
@@ -417,6 +437,8 @@ class Planner:
             all_words += ["--base", self.base]
         if self.source:
             all_words += ["--source", self.source.resolve()]
+        if self.packages_from:
+            all_words += ["--packages-from", self.packages_from.resolve()]
         return shlex.join(str(word) for word in all_words)
 
     def _cmdline(self, *cmdlines: str) -> str:
