@@ -16,6 +16,8 @@ from temper.progress import Progress
 from temper.record.plan import Root
 
 _TREE = "root"
+_RECIPE = 2
+"""Raise it if a change to this file changes the trees that it makes."""
 _MERGED = ("bin", "sbin", "lib", "lib64")
 _TIMEOUT = 300.0
 _MOST_LINKS = 40
@@ -55,7 +57,7 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
             shutil.copy(_real(unpacked, path), target)
         return {"arch": arch.name, "programs": list(planned.programs)}
 
-    key = key_of({"arch": arch.name, **planned.model_dump(mode="json")})
+    key = key_of({"recipe": _RECIPE, "arch": arch.name, **planned.model_dump(mode="json")})
     names = ", ".join(Path(program).name for program in planned.programs)
     title = f"{names} for {arch.name}"
     return cache.entry("roots", key, title, make, progress).folder / _TREE
@@ -115,10 +117,10 @@ def _loaded(tree: Path, path: Path, arch: Arch) -> Iterator[Path]:
 
 
 def _library(tree: Path, name: str, user: Path, arch: Arch) -> Path:
-    for folder in ("/lib", "/usr/lib"):
-        path = Path(folder) / f"{arch.target}-linux-gnu" / name
-        if _real(tree, path).is_file():
-            return path
+    # Where a dynamic loader looks first.
+    path = Path("/lib") / f"{arch.target}-linux-gnu" / name
+    if _real(tree, path).is_file():
+        return path
     raise InputError(f"{user} needs {name}, which none of the packages has")
 
 
