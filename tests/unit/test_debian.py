@@ -75,6 +75,9 @@ def cache(tmp_path: Path) -> Cache:
 
 def program(tree: Path, libraries: Path) -> None:
     """Put a program into a tree, and the library that it needs into another."""
+    # As in Debian 12, in a folder that is a link where it is installed.
+    (tree / "lib").mkdir(parents=True)
+    (tree / "lib/readme").touch()
     libraries.joinpath(LIBRARY).mkdir(parents=True)
     (tree / "usr/bin").mkdir(parents=True)
     made = libraries / LIBRARY / "libanswer.so.1.0"

@@ -43,12 +43,13 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
 
     def make(result: Path, work: Path) -> EntryFacts:
         unpacked = work / "unpacked"
-        _merge(unpacked)
+        unpacked.mkdir()
         apt = apt_for(arch, cache, planned.sources)
         title = f"Fetching {len(planned.packages)} packages for {arch.name}"
         with progress.task(title):
             for archive in apt.fetch(planned.packages, work):
                 _unpack(archive, unpacked)
+        _merge(unpacked)
         tree = result / _TREE
         loaded = _closure(unpacked, planned.programs, arch)
         for path in (*loaded, *_files(unpacked, planned.files)):
@@ -64,10 +65,15 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
 
 
 def _merge(tree: Path) -> None:
-    """Make the links of a merged /usr, which packages since Debian 13 rely on."""
+    """Merge /usr as Debian does, which packages since Debian 13 rely on."""
     for name in _MERGED:
-        (tree / "usr" / name).mkdir(parents=True)
-        (tree / name).symlink_to(f"usr/{name}")
+        old, new = tree / name, tree / "usr" / name
+        new.mkdir(parents=True, exist_ok=True)
+        if old.is_dir() and not old.is_symlink():
+            shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True)
+            shutil.rmtree(old)
+        if not old.is_symlink():
+            old.symlink_to(f"usr/{name}")
 
 
 def _unpack(archive: Path, tree: Path) -> None:
