@@ -34,6 +34,7 @@
 #include "arch/arch.h"
 #include "one_cpu.h"
 #include "sample.h"
+#include "timing.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -61,22 +62,9 @@ enum {
 
 enum folios { SMALL, SPLIT, HUGE };
 
-/* What is timed, round by round. The preparation of the next round is left out. */
-struct timing {
-	struct samples *samples;
-	bool counted;
-	bool with_ticks; /* they are part of what is timed */
-	unsigned int rounds_per_sample;
-	unsigned int rounds;
-	uint64_t value;
-	bool ticked;
-	uint64_t begin;
-	uint64_t tick;
-};
-
 struct word {
 	const char *name;
-	void (*time)(const struct word *word, struct timing *t, uint64_t rounds);
+	time_rounds *time;
 	size_t pages;
 	enum folios folios;
 	unsigned int rounds;     /* in a sample */
@@ -87,31 +75,6 @@ static void __attribute__((noreturn)) fail(const char *what)
 {
 	perror(what);
 	exit(1);
-}
-
-static inline void timing_begin(struct timing *t)
-{
-	t->tick = tick_clock();
-	if (t->counted)
-		marker_begin();
-	t->begin = clock_begin();
-}
-
-static inline void timing_end(struct timing *t)
-{
-	uint64_t value = clock_end() - t->begin;
-
-	/* First, because after a fork() the writes below copy pages. */
-	if (t->counted)
-		marker_pause();
-	t->value += value;
-	t->ticked |= !t->with_ticks && tick_clock() != t->tick;
-	if (++t->rounds < t->rounds_per_sample)
-		return;
-	samples_put(t->samples, t->value, t->ticked);
-	t->rounds = 0;
-	t->value = 0;
-	t->ticked = false;
 }
 
 static size_t region_size(const struct word *word)
@@ -471,38 +434,12 @@ static void fix_addresses(char **argv)
 	fail("exec");
 }
 
-/* At least three ticks long: the kernel frees some things late, in a tick. */
-static uint64_t warm_up(const struct word *word, struct timing *t, uint64_t least)
-{
-	uint64_t count = 0, last = tick_clock();
-
-	for (unsigned int ticks = 0; count < least || ticks < 3; count++) {
-		word->time(word, t, word->rounds);
-		ticks += tick_clock() != last;
-		last = tick_clock();
-	}
-	return count;
-}
-
-static struct timing new_timing(const struct word *word, bool counted)
-{
-	struct timing t = {
-		.samples = samples_create(),
-		.counted = counted,
-		.rounds_per_sample = word->rounds,
-	};
-
-	samples_hide(t.samples);
-	return t;
-}
-
 int main(int argc, char **argv)
 {
 	const struct word *word = argc == 4 ? find_word(argv[1]) : NULL;
 	struct timing warm, timing;
 	struct workload w;
 	char name[64];
-	uint64_t begin;
 
 	if (!word) {
 		fprintf(stderr, "usage: %s WORD SAMPLES WARMUP\n", argv[0]);
@@ -520,22 +457,15 @@ int main(int argc, char **argv)
 		.operations = word->rounds * word->operations,
 		.overhead = clock_overhead() * word->rounds,
 	};
-	warm = new_timing(word, false);
-	timing = new_timing(word, true);
+	warm = timing_create(word->rounds, false);
+	timing = timing_create(word->rounds, true);
 	/* Or a child sometimes ends within the sample that made it. */
 	share_a_cpu();
 	check_region(word);
-
-	samples_begin(warm.samples);
-	w.warmup = warm_up(word, &warm, strtoull(argv[3], NULL, 10));
-	samples_begin(timing.samples);
-	begin = clock_begin();
-	word->time(word, &timing, w.count * word->rounds);
-	w.elapsed = clock_end() - begin;
-	marker_end();
-	samples_end(timing.samples);
+	w.warmup = warm_up(word->time, word, &warm, strtoull(argv[3], NULL, 10));
+	timing_run(word->time, word, &timing, &w);
 	samples_print(timing.samples, &w);
-	samples_destroy(warm.samples);
-	samples_destroy(timing.samples);
+	timing_destroy(&warm);
+	timing_destroy(&timing);
 	return 0;
 }
