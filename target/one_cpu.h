@@ -11,21 +11,24 @@
 
 static void fail(const char *what);
 
-/*
- * Keep this process and its children on one CPU, as batch tasks, which do not preempt
- * the task that creates or wakes them.
- */
-static inline void share_a_cpu(void)
+/* Keep this process and its children on one CPU, scheduled by a policy of sched(7). */
+static inline void share_a_cpu_by(int policy, int priority)
 {
-	struct sched_param no_priority = { 0 };
+	struct sched_param param = { .sched_priority = priority };
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		fail("sched_setaffinity");
-	if (sched_setscheduler(0, SCHED_BATCH, &no_priority))
+	if (sched_setscheduler(0, policy, &param))
 		fail("sched_setscheduler");
+}
+
+/* As batch tasks, which do not preempt the task that creates or wakes them. */
+static inline void share_a_cpu(void)
+{
+	share_a_cpu_by(SCHED_BATCH, 0);
 }
 
 #endif
