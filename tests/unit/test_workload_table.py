@@ -27,7 +27,7 @@ def test_all_workloads_can_be_asked_for() -> None:
 
 def test_what_takes_long_or_tells_nothing_of_a_kernel_is_asked_for() -> None:
     programs = {workload.program for workload in workloads(common_workloads(), 100)}
-    assert programs == {"syscall", "ctx"}
+    assert programs == {"syscall", "ctx", "fs"}
 
 
 def test_a_workload_says_what_else_it_needs() -> None:
