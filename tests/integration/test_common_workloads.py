@@ -75,7 +75,7 @@ def test_every_switch_is_one_between_processes(answer: Answer) -> None:
         return boot.classes[workload][name] / (record.samples * record.operations)
 
     assert loads("ctx/clock") >= 1
-    # The pipe's first samples copy pages that fork() left shared.
+    # Room for a switch to another task.
     assert loads("ctx/clock") == pytest.approx(loads("ctx/pipe"), rel=0.02)
     for workload in (CALL, *FILES):
         assert loads(workload) == 0
