@@ -12,20 +12,14 @@ enum {
 	MSR_TTBR,
 	SVC,
 	ERET,
+	DC_ZVA,
 };
 
 const char *const class_names[] = {
-	[OTHER] = "other",
-	[ISB] = "isb",
-	[DSB] = "dsb",
-	[TLBI] = "tlbi",
-	[MRS_CNT] = "mrs_cnt",
-	[MSR_DAIF] = "msr_daif",
-	[MSR_PMR] = "msr_pmr",
-	[MSR_TTBR] = "msr_ttbr",
-	[SVC] = "svc",
-	[ERET] = "eret",
-	NULL,
+	[OTHER] = "other",     [ISB] = "isb",           [DSB] = "dsb",
+	[TLBI] = "tlbi",       [MRS_CNT] = "mrs_cnt",   [MSR_DAIF] = "msr_daif",
+	[MSR_PMR] = "msr_pmr", [MSR_TTBR] = "msr_ttbr", [SVC] = "svc",
+	[ERET] = "eret",       [DC_ZVA] = "dc_zva",     NULL,
 };
 
 /* An instruction is of @class if it equals @value where @mask is set; the first match wins. */
@@ -51,6 +45,8 @@ static const struct pattern {
 	{ 0xffe0001f, 0xd4000001, SVC },
 	{ 0xffffffff, 0xd69f03e0, ERET },
 	{ 0xfffffbff, 0xd69f0bff, ERET }, /* eretaa, eretab */
+	{ 0xffffffe0, 0xd50b7420, DC_ZVA },
+	{ 0xffffffe0, 0xd50b7480, DC_ZVA }, /* dc gzva, which sets tags as well */
 };
 
 /* As target/arch/arm64.h emits them: mov of x10, x12 and x11 to itself. */

@@ -14,14 +14,21 @@ enum {
 	MOV_CR3,
 	STAC,
 	CLAC,
+	REP_STRING,
 };
 
 const char *const class_names[] = {
-	[OTHER] = "other",     [RDTSC] = "rdtsc",
-	[WRMSR] = "wrmsr",     [RDMSR] = "rdmsr",
-	[INVLPG] = "invlpg",   [INVPCID] = "invpcid",
-	[MOV_CR3] = "mov_cr3", [STAC] = "stac",
-	[CLAC] = "clac",       NULL,
+	[OTHER] = "other",
+	[RDTSC] = "rdtsc",
+	[WRMSR] = "wrmsr",
+	[RDMSR] = "rdmsr",
+	[INVLPG] = "invlpg",
+	[INVPCID] = "invpcid",
+	[MOV_CR3] = "mov_cr3",
+	[STAC] = "stac",
+	[CLAC] = "clac",
+	[REP_STRING] = "rep_string",
+	NULL,
 };
 
 /* As target/arch/x86_64.h emits them: xchg of %r10, %r12 and %r11 with itself. */
@@ -61,12 +68,30 @@ static unsigned int group_0f01(uint8_t modrm)
 	return modrm < 0xc0 && (modrm >> 3 & 7) == 7 ? INVLPG : OTHER;
 }
 
+static bool is_string(uint8_t opcode)
+{
+	switch (opcode) {
+	case 0x6c ... 0x6f: /* ins, outs */
+	case 0xa4 ... 0xa7: /* movs, cmps */
+	case 0xaa ... 0xaf: /* stos, lods, scas */
+		return true;
+	default:
+		return false;
+	}
+}
+
 unsigned int insn_class(const uint8_t *bytes, size_t size)
 {
+	bool repeated = false;
+
 	while (size && is_prefix(*bytes)) {
+		repeated |= *bytes == 0xf2 || *bytes == 0xf3;
 		bytes++;
 		size--;
 	}
+	/* QEMU executes each iteration as an instruction of its own. */
+	if (size && repeated && is_string(bytes[0]))
+		return REP_STRING;
 	if (size < 2 || bytes[0] != 0x0f)
 		return OTHER;
 	switch (bytes[1]) {

@@ -46,6 +46,7 @@ CLASSES = {
     "msr_ttbr": ["msr ttbr0_el1, x0", "msr ttbr1_el1, x30"],
     "svc": ["svc #0", "svc #0xffff"],
     "eret": ["eret", "eretaa", "eretab"],
+    "dc_zva": ["dc zva, x0", "dc zva, x30", "dc gzva, x7"],
     # All that stands next to them, and what looks like them.
     "other": [
         *(
@@ -69,7 +70,7 @@ CLASSES = {
         *("msr sp_el0, x24", "msr s3_0_c12_c12_1, x0", "mrs x0, s3_0_c12_c12_0"),
         *("mrs x0, ttbr0_el1", "mrs x0, ttbr1_el1", "msr tcr_el1, x0"),
         *("msr ttbr0_el2, x0", "msr contextidr_el1, x0", "msr sctlr_el1, x0"),
-        *("at s1e1r, x0", "ic ialluis", "ic ivau, x0", "dc civac, x0", "dc zva, x1"),
+        *("at s1e1r, x0", "ic ialluis", "ic ivau, x0", "dc civac, x0", "dc gva, x1"),
         *("hvc #0", "smc #0", "brk #0", "hlt #0", "udf #0", "drps", "ret", "retaa"),
         *("br x0", "blr x16", "mov x10, x11", "mov x0, x0", "mov w10, w10"),
     ],

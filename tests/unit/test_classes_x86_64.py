@@ -26,6 +26,12 @@ CLASSES = {
     "mov_cr3": ["mov %rax,%cr3", "mov %rdi,%cr3", "mov %r8,%cr3", "mov %r15,%cr3"],
     "stac": ["stac"],
     "clac": ["clac"],
+    "rep_string": [
+        *("rep movsb", "rep movsw", "rep movsl", "rep movsq", "rep stosb", "rep stosq"),
+        *("rep lodsb", "rep lodsq", "repz cmpsb", "repnz cmpsq", "repnz scasb"),
+        *("repz scasl", "rep insb", "rep insl", "rep outsb", "rep outsw"),
+        *("rep movsb %gs:(%rsi),%es:(%rdi)", "rep stosb %al,%es:(%edi)"),
+    ],
     # All that stands next to them in the opcode map, and what looks like them.
     "other": [
         *("nop", "nopw 0x0(%rax,%rax)", "endbr64", "lfence", "ret", "mov %eax,%ecx"),
@@ -43,7 +49,11 @@ CLASSES = {
         *("add %esi,(%rcx)", "mov %dh,(%rax)", "cmp %dh,(%rdx)", "mov %esp,(%rdx)"),
         # The bytes of others as operands.
         *("mov $0x310f310f,%eax", "mov $0xcb010fcb010f,%rax", "push $0x300f"),
-        *("lock incl (%rax)", "rep movsb", "repz cmpsb", "mov %fs:0x28,%rax"),
+        *("lock incl (%rax)", "mov %fs:0x28,%rax"),
+        # Strings that are not repeated, and what is not a string after the same prefix.
+        *("movsb", "stosq", "lodsb", "scasb", "cmpsl", "insb", "outsb", "rep ret"),
+        *("pause", "popcnt %rax,%rcx", "tzcnt %rax,%rcx", "movss %xmm0,%xmm1"),
+        *("addsd %xmm0,%xmm1", "test $0xa4,%al", "push %rsi", "mov $0xaa,%al"),
         # VEX: begins with what was another instruction in 32-bit code.
         *("vaddps %ymm0,%ymm1,%ymm2", "vpshufb %xmm1,%xmm0,%xmm2"),
         *("xchg %r10,%r11", "xchg %rax,%r10", "xchg %r12,%r12"),
@@ -96,7 +106,7 @@ def test_every_class_is_tried(classifier: Classifier) -> None:
     assert {first, *others} == set(CLASSES)
 
 
-NEEDED = {"rdtsc": 2, "stac": 3, "mov %rax,%cr3": 3, "invpcid (%r10),%rdx": 5}
+NEEDED = {"rdtsc": 2, "stac": 3, "mov %rax,%cr3": 3, "invpcid (%r10),%rdx": 5, "rep movsq": 3}
 """Instruction -> bytes that tell its class; what follows are operands."""
 
 
