@@ -2,8 +2,9 @@
 /*
  * QEMU TCG plugin: counts the instructions between a begin and an end marker by class,
  * separately for kernel and user, and writes a record per marked region. It counts
- * nothing from a pause marker to the next begin marker. Another record has the kernel's
- * instructions before the first marker.
+ * nothing by class from a pause marker to the next begin marker. The whole of a region,
+ * from its first begin marker to its end, has that as well, and no classes. Another
+ * record has the kernel's instructions before the first marker.
  *
  * It counts per instruction, not per block, because a block that is left early would
  * count as a whole.
@@ -27,8 +28,11 @@ typedef uint64_t counts_t[RINGS][MAX_CLASSES];
 static const char *const ring_names[RINGS] = { "user", "kernel" };
 static counts_t at_begin;
 static bool counting;
+static uint64_t at_first[RINGS];
+static bool in_region;
 static uint64_t startup;
 static counts_t regions[MAX_REGIONS];
+static uint64_t wholes[MAX_REGIONS][RINGS];
 static unsigned int nr_regions;
 static const char *out_path;
 
@@ -61,6 +65,11 @@ static void on_begin(unsigned int vcpu, void *userdata)
 	counting = true;
 	if (!startup)
 		startup = sum_of(at_begin[KERNEL]);
+	if (in_region)
+		return;
+	for (unsigned int ring = 0; ring < RINGS; ring++)
+		at_first[ring] = sum_of(at_begin[ring]);
+	in_region = true;
 }
 
 static void on_pause(unsigned int vcpu, void *userdata)
@@ -81,9 +90,16 @@ static void on_pause(unsigned int vcpu, void *userdata)
 
 static void on_end(unsigned int vcpu, void *userdata)
 {
+	counts_t now;
+
 	on_pause(vcpu, userdata);
-	if (nr_regions < MAX_REGIONS)
-		nr_regions++;
+	if (!in_region || nr_regions == MAX_REGIONS)
+		return;
+	read_all(now);
+	for (unsigned int ring = 0; ring < RINGS; ring++)
+		wholes[nr_regions][ring] = sum_of(now[ring]) - at_first[ring];
+	in_region = false;
+	nr_regions++;
 }
 
 static void on_insn(struct qemu_plugin_insn *insn)
@@ -116,10 +132,15 @@ static void on_block(struct qemu_plugin_tb *tb)
 		on_insn(qemu_plugin_tb_get_insn(tb, i));
 }
 
+static void print_sum(FILE *out, unsigned int ring, uint64_t sum)
+{
+	fprintf(out, "\"%s_instructions\":%" PRIu64, ring_names[ring], sum);
+}
+
 /* Per ring: all its instructions, then those of each class of interest. */
 static void print_ring(FILE *out, unsigned int ring, const uint64_t *counts)
 {
-	fprintf(out, "\"%s_instructions\":%" PRIu64, ring_names[ring], sum_of(counts));
+	print_sum(out, ring, sum_of(counts));
 	for (unsigned int class = 1; class_names[class]; class++)
 		fprintf(out, ",\"%s_%s\":%" PRIu64, ring_names[ring], class_names[class],
 			counts[class]);
@@ -141,6 +162,10 @@ static void write_regions(void)
 		print_ring(out, KERNEL, regions[i][KERNEL]);
 		fputc(',', out);
 		print_ring(out, USER, regions[i][USER]);
+		fputs("},\"whole\":{", out);
+		print_sum(out, KERNEL, wholes[i][KERNEL]);
+		fputc(',', out);
+		print_sum(out, USER, wholes[i][USER]);
 		fputs("}}\n", out);
 	}
 	fclose(out);

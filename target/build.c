@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	begin = clock_begin();
 	time_builds(s, w.count);
 	w.elapsed = clock_end() - begin;
-	marker_end();
+	marker_end_drained();
 	samples_end(s);
 	check_built();
 	samples_print(s, &w);

@@ -462,6 +462,7 @@ int main(int argc, char **argv)
 	/* Or a child sometimes ends within the sample that made it. */
 	share_a_cpu();
 	check_region(word);
+	timing.leaves_work = true;
 	w.warmup = warm_up(word->time, word, &warm, strtoull(argv[3], NULL, 10));
 	timing_run(word->time, word, &timing, &w);
 	samples_print(timing.samples, &w);

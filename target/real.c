@@ -263,7 +263,7 @@ int main(int argc, char **argv)
 	begin = clock_begin();
 	time_clients(s, w.count);
 	w.elapsed = clock_end() - begin;
-	marker_end();
+	marker_end_drained();
 	samples_end(s);
 	stop_server();
 	samples_print(s, &w);

@@ -15,6 +15,7 @@ enum {
 	NEAR = 1 << 16, /* an array counts the values below this */
 	FAR = 1 << 20,  /* so many values at or above NEAR are kept one by one */
 	BINS_PER_RECORD = 500,
+	DRAIN_NS = 100000000, /* ten ticks of a kernel with a hundred a second */
 };
 
 struct far {
@@ -123,6 +124,17 @@ void samples_begin(struct samples *s)
 void samples_end(struct samples *s)
 {
 	s->interrupts = count_interrupts() - s->interrupts;
+}
+
+/* On one CPU membarrier() returns at once, so nothing but time waits for RCU. */
+void marker_end_drained(void)
+{
+	const struct timespec drain = { .tv_nsec = DRAIN_NS };
+
+	marker_pause();
+	if (nanosleep(&drain, NULL))
+		fail("drain");
+	marker_end();
 }
 
 static int compare_far(const void *a, const void *b)

@@ -45,6 +45,13 @@ void samples_add(struct samples *s, uint64_t value, uint64_t tick_now);
  */
 void samples_put(struct samples *s, uint64_t value, bool tick);
 
+/*
+ * As marker_end(), after a while in which the kernel does what the loop left to it: frees
+ * memory, calls RCU's callbacks, runs its workers. The classes count none of that, the
+ * whole loop does. Not for small operations, which the ticks of that while would swamp.
+ */
+void marker_end_drained(void);
+
 /* Print the histogram and workload records. */
 void samples_print(struct samples *s, const struct workload *w);
 

@@ -16,7 +16,8 @@
 struct timing {
 	struct samples *samples;
 	bool counted;
-	bool with_ticks; /* they are part of what is timed */
+	bool with_ticks;  /* they are part of what is timed */
+	bool leaves_work; /* to the kernel, which does it later */
 	unsigned int rounds_per_sample;
 	unsigned int rounds;
 	uint64_t value;
@@ -101,7 +102,10 @@ static inline void timing_run(time_rounds *time, const struct word *word, struct
 	begin = clock_begin();
 	time(word, t, w->count * t->rounds_per_sample);
 	w->elapsed = clock_end() - begin;
-	marker_end();
+	if (t->leaves_work)
+		marker_end_drained();
+	else
+		marker_end();
 	samples_end(t->samples);
 }
 

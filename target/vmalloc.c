@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 	begin = clock_begin();
 	time_tests(s, word, w.count);
 	w.elapsed = clock_end() - begin;
-	marker_end();
+	marker_end_drained();
 	samples_end(s);
 	samples_print(s, &w);
 	samples_destroy(s);

@@ -61,6 +61,7 @@ def test_two_boots_agree(boots: list[BootResults], workload: str) -> None:
     assert one.quiet[workload] == other.quiet[workload]
     assert one.ticked[workload] == other.ticked[workload]
     assert one.classes[workload] == other.classes[workload]
+    assert one.wholes[workload] == other.wholes[workload]
 
 
 def test_written_pages_are_write_protected_one_by_one(
@@ -95,6 +96,32 @@ def test_what_is_made_ready_is_not_counted(boots: list[BootResults]) -> None:
     record = boots[0].workloads["micromm/munmap-p1"]
     timed = cost(boots[0], "micromm/munmap-p1") * record.samples
     assert record.elapsed > 5 * timed
+
+
+def test_a_whole_loop_has_what_the_samples_leave_out(boots: list[BootResults]) -> None:
+    for name, whole in boots[0].wholes.items():
+        # Some ticks of the wait at the end, at least.
+        assert whole > sum(totals(boots[0], name)) + 10_000
+    fork, munmap = "micromm/fork-p1", "micromm/munmap-p1"
+    assert boots[0].wholes[fork] > 1.5 * sum(totals(boots[0], fork))
+    # Its preparation clears every page.
+    cleared = boots[0].workloads[munmap].samples * MANY * 4096
+    assert boots[0].wholes[munmap] > cleared
+
+
+def totals(boot: BootResults, workload: str) -> tuple[int, int]:
+    counts = boot.classes[workload]
+    return counts["kernel_instructions"], counts["user_instructions"]
+
+
+@pytest.mark.parametrize("workload", ["micromm/fault", "micromm/life-p1"])
+def test_clearing_pages_is_iterations_of_a_string_instruction(
+    boots: list[BootResults], workload: str
+) -> None:
+    record = boots[0].workloads[workload]
+    pages = record.samples * record.operations * (MANY if "life" in workload else 1)
+    cleared = boots[0].classes[workload]["kernel_rep_string"]
+    assert 4096 * pages <= cleared < 4096 * pages * 1.02
 
 
 @pytest.mark.parametrize("shape", ["few", "p1", "pmd"])

@@ -91,7 +91,7 @@ def price_records(
         records += _workload(variant, workload, region, scale, calls, moved)
     records += [check, {"type": "exit", "program": "syscall all", "status": 0}]
     for region, workload in enumerate(workloads):
-        records.append(_classes(variant, workload, region, calls))
+        records.append(_classes(variant, workload, region, calls, moved))
     records.append({"type": "end"})
     return [{"n": n, **record} for n, record in enumerate(records)]
 
@@ -144,21 +144,29 @@ def _workload(
     ]
 
 
-def _classes(variant: str, workload: str, region: int, calls: int) -> dict[str, Any]:
+def _classes(
+    variant: str, workload: str, region: int, calls: int, moved: int
+) -> dict[str, Any]:
     operations = calls * (2 if workload.startswith("ctx/") else 1)
     on = variant not in ("off", "temper")
+    totals = {
+        "kernel_instructions": OFF[workload] * calls + COSTS[variant] * operations,
+        "user_instructions": 9 * operations,
+    }
+    if workload.startswith("ctx/"):
+        totals["kernel_instructions"] += moved * operations
     return {
         "type": "classes",
         "region": region,
         "counts": {
-            "kernel_instructions": OFF[workload] * calls + COSTS[variant] * operations,
-            "user_instructions": 9 * operations,
+            **totals,
             "kernel_rdtsc": operations * on + 260,
             "kernel_wrmsr": 260,
             "kernel_stac": operations,
             "kernel_clac": operations,
             "kernel_invpcid": 0,
         },
+        "whole": totals,
     }
 
 
@@ -229,6 +237,9 @@ def with_bins(
     """Return a boot in which a workload's samples were these, and no tick hit any."""
     records = [{**record} for record in boot.records]
     for record in records:
+        if record["type"] == "classes" and record["region"] == [*OFF].index(workload):
+            whole = sum(value * count for value, count in bins)
+            record["whole"] = {"kernel_instructions": whole, "user_instructions": 0}
         if record.get("workload") != workload:
             continue
         if record["type"] == "histogram":

@@ -106,7 +106,13 @@ def test_every_class_is_tried(classifier: Classifier) -> None:
     assert {first, *others} == set(CLASSES)
 
 
-NEEDED = {"rdtsc": 2, "stac": 3, "mov %rax,%cr3": 3, "invpcid (%r10),%rdx": 5, "rep movsq": 3}
+NEEDED = {
+    "rdtsc": 2,
+    "stac": 3,
+    "mov %rax,%cr3": 3,
+    "invpcid (%r10),%rdx": 5,
+    "rep movsq": 3,
+}
 """Instruction -> bytes that tell its class; what follows are operands."""
 
 

@@ -195,8 +195,6 @@ def test_what_a_variant_saves_is_told_as_well() -> None:
     ]
     told = "\n".join(trust_lines(report.model_copy(update={"classes": saved})))
     assert "stock -1 kernel_rdtsc." in told
-    assert f"Outside the samples of {GETPID}, stock takes " in told
-    assert "fewer instructions per operation." in told
 
 
 def test_few_are_all_shown() -> None:
@@ -255,10 +253,10 @@ def test_samples_that_are_all_the_same_have_one_row() -> None:
     assert table
     labels = [row.label for row in table.rows]
     assert labels == [
-        *(GETPID, "every sample"),
-        *("syscall/getppid", "every sample"),
-        *("syscall/invalid", "every sample"),
-        *(PIPE, "mean", "p50", "p99", "p99.9", "max"),
+        *(GETPID, "every sample", "whole-loop"),
+        *("syscall/getppid", "every sample", "whole-loop"),
+        *("syscall/invalid", "every sample", "whole-loop"),
+        *(PIPE, "mean", "p50", "p99", "p99.9", "max", "whole-loop"),
     ]
     # One variant that differs is enough for all rows.
     table = price_table(priced(GETPID, [(220, 9_800), (221, 200)]), True)
@@ -274,24 +272,6 @@ def test_the_price_of_one_variant_stands_beside_its_workload() -> None:
     assert table.columns == ("off", "stock", "other classes")
     assert next(row.label for row in table.rows) == "syscall/invalid"
     assert not any(row.is_heading for row in table.rows)
-
-
-def test_work_outside_the_samples_is_told() -> None:
-    assert not [
-        line for line in trust_lines(price_report(price_run())) if "side" in line
-    ]
-    boots = price_run().boots
-    for boot in boots:
-        if boot.facts.variant == "stock":
-            for record in boot.records:
-                if record["type"] == "classes" and record["region"] == 0:
-                    record["counts"]["kernel_instructions"] += 50_000_000
-    [line] = [
-        line
-        for line in trust_lines(price_report(price_run(boots=boots)))
-        if "side" in line
-    ]
-    assert line.startswith(f"Outside the samples of {GETPID}, stock takes 49.99 more")
 
 
 def test_what_a_count_cannot_weigh_is_told() -> None:
@@ -372,25 +352,3 @@ def test_words_are_wrapped_and_figures_are_not() -> None:
     assert " ".join(line.cells[1] for line in grid.lines) == remark
     [wide] = grids(table)
     assert len(wide.lines) == 1
-
-
-def test_of_real_programs_the_part_of_the_kernel_is_told() -> None:
-    report = price_report(price_run(("off", "stock", "temper")))
-    assert "kernel's part" not in "\n".join(trust_lines(report))
-    counted = [
-        row.model_copy(
-            update={"workload": "db/redis-get", "baseline_per_operation": per_operation}
-        )
-        for row in report.classes
-        for name, per_operation in (
-            ("kernel_instructions", 12_000.0),
-            ("user_instructions", 8_000.0),
-        )
-        if row.instruction_class == name
-    ]
-    real = report.model_copy(
-        update={"packages": {"redis-server": "5:7.0.15"}, "classes": counted}
-    )
-    assert "The kernel's part of off's instructions: db/redis-get 60 %." in trust_lines(
-        real
-    )

@@ -34,6 +34,8 @@ class BootResults:
     """workload -> histogram of the other samples."""
     classes: dict[str, dict[str, int]] = field(default_factory=dict)
     """workload -> instructions by class over its marked region."""
+    wholes: dict[str, int] = field(default_factory=dict)
+    """workload -> all instructions from its first marker to its last, if counted."""
     exposures: dict[str, Exposure] = field(default_factory=dict)
     """workload -> the open stretches of a register, if one was watched."""
     checks: list[InForce] = field(default_factory=list)
@@ -50,7 +52,7 @@ def boot_results(boot: StoredBoot) -> BootResults:
     """Sort a boot's records; raise StoreError if they contradict each other."""
     results = BootResults(boot.facts)
     parts: dict[tuple[str, bool], list[dict[int, int]]] = defaultdict(list)
-    regions: dict[int, dict[str, int]] = {}
+    regions: dict[int, Classes] = {}
     exposures: dict[int, Exposure] = {}
     for record in _records(boot, results.name):
         match record:
@@ -61,7 +63,7 @@ def boot_results(boot: StoredBoot) -> BootResults:
             case Startup():
                 results.startup = record.kernel_instructions
             case Classes():
-                regions[record.region] = record.counts
+                regions[record.region] = record
             case Exposure():
                 exposures[record.region] = record
             case InForce():
@@ -73,7 +75,7 @@ def boot_results(boot: StoredBoot) -> BootResults:
     for name, workload in results.workloads.items():
         results.quiet[name] = merge(parts[name, False])
         results.ticked[name] = merge(parts[name, True])
-        results.classes[name] = regions.get(workload.region, {})
+        _add_classes(results, name, regions.get(workload.region))
         _check_complete(results, name)
     results.exposures = {
         name: exposures[workload.region]
@@ -81,6 +83,12 @@ def boot_results(boot: StoredBoot) -> BootResults:
         if workload.region in exposures
     }
     return results
+
+
+def _add_classes(results: BootResults, workload: str, counted: Classes | None) -> None:
+    results.classes[workload] = counted.counts if counted else {}
+    if counted and counted.whole is not None:
+        results.wholes[workload] = sum(counted.whole.values())
 
 
 def results_by_variant(run: StoredRun) -> dict[str, list[BootResults]]:

@@ -1,6 +1,6 @@
 """Whether counts are exact: two boots of a variant must give the same counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from temper.analysis.boots import BootResults
 
@@ -47,12 +47,9 @@ def difference(one: BootResults, other: BootResults) -> str:
     for workload in one.workloads | other.workloads:
         if not (workload in one.workloads and workload in other.workloads):
             return f"the workloads differ ({workload})"
-        if _histograms(one, workload) != _histograms(other, workload):
-            return f"{workload}: the histograms differ"
-        if _sequence(one, workload) != _sequence(other, workload):
-            return f"{workload}: the order of samples differs"
-        if one.classes[workload] != other.classes[workload]:
-            return f"{workload}: the class counts differ"
+        for what, of in _MEASURED.items():
+            if of(one, workload) != of(other, workload):
+                return f"{workload}: the {what}"
     return ""
 
 
@@ -67,9 +64,10 @@ def _conditions(boot: BootResults) -> dict[str, str]:
     }
 
 
-def _histograms(boot: BootResults, workload: str) -> tuple[dict[int, int], ...]:
-    return boot.quiet[workload], boot.ticked[workload]
-
-
-def _sequence(boot: BootResults, workload: str) -> str:
-    return boot.workloads[workload].sequence
+_MEASURED: Mapping[str, Callable[[BootResults, str], object]] = {
+    "histograms differ": lambda boot, name: (boot.quiet[name], boot.ticked[name]),
+    "order of samples differs": lambda boot, name: boot.workloads[name].sequence,
+    "class counts differ": lambda boot, name: boot.classes[name],
+    "whole loops differ": lambda boot, name: boot.wholes.get(name),
+}
+"""What to say of another measurement -> a boot's measurement of a workload."""

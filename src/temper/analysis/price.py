@@ -20,6 +20,7 @@ from temper.analysis.once import once_rows
 from temper.analysis.refusals import in_force_summaries, refusals
 from temper.analysis.switches import switches
 from temper.analysis.variants import hosts, variant_infos
+from temper.analysis.whole import WHOLE_LOOP, confirmed
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind
 from temper.stats.comparison import Bins, Comparison, Difference, Sample
@@ -51,6 +52,9 @@ def price_report(run: StoredRun) -> PriceReport:
     }
     base = measured.get(plan.baseline, _Measured([]))
     classes = _class_rows(plan.baseline, measured)
+    comparison = Exact(repeated=exact)
+    wholes = _whole_rows(plan.baseline, measured, comparison)
+    rows = _rows(plan.baseline, measured, comparison)
     return PriceReport(
         kind="compare" if plan.kind is Kind.COMPARE else "price",
         run=run.id,
@@ -63,7 +67,7 @@ def price_report(run: StoredRun) -> PriceReport:
         exact_why=why,
         unit=base.unit,
         layouts=1 + len(plan.layouts),
-        rows=_rows(plan.baseline, measured, Exact(repeated=exact)),
+        rows=[*confirmed(rows, wholes), *wholes],
         ticks=_ticks(measured),
         classes=classes,
         switches=switches(classes, plan.switch) if plan.switch and classes else None,
@@ -133,6 +137,17 @@ class _Measured:
         )
         return Sample(boots, self.operations(workload), layouts)
 
+    def whole(self, workload: str) -> Sample | None:
+        """Return each boot's whole loop as one measurement; None if not counted."""
+        if not all(workload in boot.wholes for boot in self._boots):
+            return None
+        boots, layouts = (
+            [{boot.wholes[workload]: 1} for boot in boots if workload in boot.wholes]
+            for boots in (self._boots, self._layouts)
+        )
+        operations = self.calls(workload) * self.operations(workload)
+        return Sample(boots, operations, layouts)
+
     def classes(self, workload: str) -> dict[str, Fraction]:
         """Return instructions by class per operation, ticks included."""
         counts = merge(boot.classes[workload] for boot in self._boots)
@@ -161,6 +176,30 @@ def _rows(
         for name, found in comparison.compare(
             base.sample(workload, without_ticks), other.sample(workload, without_ticks)
         ).items()
+    ]
+
+
+def _whole_rows(
+    baseline: str, measured: Mapping[str, _Measured], comparison: Comparison
+) -> list[PriceRow]:
+    """Return the whole loop of each workload under each variant, where counted."""
+    if baseline not in measured:
+        return []
+    base = measured[baseline]
+    return [
+        _row(
+            workload,
+            variant,
+            WHOLE_LOOP,
+            base.unit,
+            False,
+            comparison.compare(before, after)["mean"],
+        )
+        for workload in base.workloads
+        if (before := base.whole(workload))
+        for variant, other in measured.items()
+        if variant != baseline
+        if (after := other.whole(workload))
     ]
 
 

@@ -139,6 +139,9 @@ class Classes(Record):
     type: Literal["classes"]
     region: Whole
     counts: dict[str, Whole]
+    whole: dict[str, Whole] | None = None
+    """All instructions of each ring from the first marker to the last, also those that
+    ``counts`` leaves out: between samples and after them. None in older runs."""
 
 
 class Exposure(Record):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from temper.analysis.models import ClassRow, PriceReport
-from temper.report.numbers import percent, signed, span
+from temper.report.numbers import few, signed, span
 
 TOTALS = ("kernel_instructions", "user_instructions")
 """The classes that hold all instructions of a ring."""
@@ -20,8 +20,6 @@ _LARGE = 0.1
 """From which share of an operation, or of a difference, on a class is told."""
 _NEGLIGIBLE = 0.001
 """Differences up to this share of an operation are not taken apart."""
-_NAMED = 5
-"""So many workloads are named; others are counted."""
 
 _Deltas = Mapping[tuple[str, str], float]
 """Workload, variant -> a difference per operation."""
@@ -96,13 +94,16 @@ def _cheaper_line(report: PriceReport, name: str) -> str:
     parts = []
     if shares:
         told = sorted(shares, key=lambda workload: -shares[workload])
-        text = _named(f"{100 * shares[each]:.0f} % of {each}" for each in told)
+        text = few(f"{100 * shares[each]:.0f} % of {each}" for each in told)
         parts.append(f"with {report.baseline} {text}")
     if of_prices := _parts_of_prices(report, _of_rings(name)):
-        parts.append(f"per operation, {of_prices}")
+        parts.append(of_prices)
     if not parts:
         return ""
-    return f"Counted as one instruction each, but {_CHEAPER[name]}, {'; '.join(parts)}."
+    return (
+        f"Counted as one instruction each, but {_CHEAPER[name]}, "
+        f"{'; '.join(parts)}, per operation."
+    )
 
 
 def _own_line(report: PriceReport) -> str:
@@ -112,7 +113,7 @@ def _own_line(report: PriceReport) -> str:
         return ""
     return (
         "Part of the difference is the program's own, in user space, since what it "
-        f"does depends on timing; per operation, {parts}."
+        f"does depends on timing: {parts}, per operation."
     )
 
 
@@ -131,17 +132,14 @@ def _parts_of_prices(
         if abs(delta) > _NEGLIGIBLE * before.get(key[0], 0.0) > 0
         and abs(delta) >= least * abs(every[key])
     }
-    return _named(
-        f"{variant} {signed(mine[workload, variant])} of "
-        f"{signed(every[workload, variant])} on {workload} ({percent(100 * share)})"
-        for (workload, variant), share in sorted(told.items(), key=lambda each: -each[1])
+    return few(
+        f"{key[1]} {_brief(mine[key])} of {_brief(every[key])} on {key[0]}"
+        for key in sorted(told, key=lambda key: -told[key])
     )
 
 
-def _named(texts: Iterable[str]) -> str:
-    first = list(texts)
-    more = len(first) - _NAMED
-    return ", ".join(first[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _brief(delta: float) -> str:
+    return signed(round(delta) if abs(delta) >= 1 else delta)
 
 
 def _of_rings(name: str) -> tuple[str, ...]:

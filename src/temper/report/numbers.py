@@ -1,11 +1,12 @@
 """Numbers as people read them: integers exactly, and never ``-0.00``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 
 _HUGE = 1e10
 _FULL_PERCENT = 10_000
 _WHOLE = 10
+_TOLD = 5
 
 
 def absolute(value: float) -> str:
@@ -53,6 +54,13 @@ def spread(value: float | None) -> str:
 def span(texts: Sequence[str]) -> str:
     """Write a range by its two ends, or one text if both are the same."""
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+
+
+def few(texts: Iterable[str]) -> str:
+    """Write the first five of a list, and how many more there are."""
+    told = list(texts)
+    more = len(told) - _TOLD
+    return ", ".join(told[:_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def duration(seconds: float) -> str:

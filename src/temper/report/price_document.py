@@ -29,6 +29,7 @@ from temper.report.tables import (
     summary_table,
     switch_table,
 )
+from temper.report.whole_loop import whole_loop_notes
 
 
 def price_document(report: PriceReport) -> Document:
@@ -85,7 +86,7 @@ def _all_classes(report: PriceReport) -> Iterable[Block]:
             table,
             Paragraph(words.legend(report)),
             Paragraph(words.reading(report)),
-            Bullets(words.notes(report)),
+            Bullets([*words.notes(report), *whole_loop_notes(report)]),
         ],
     )
 

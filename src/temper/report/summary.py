@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from temper.analysis.models import PriceReport, PriceRow
 from temper.report.numbers import signed
+from temper.report.whole_loop import disagreeing
 from temper.report.words import operation
 from temper.stats.exact import by_luck
 
@@ -30,6 +31,8 @@ class Summary:
     """Result class -> its row."""
     samples: int
     """Of the variant or the baseline, whichever has fewer."""
+    whole: PriceRow | None = None
+    """The whole loop, if its price is another than that of the samples."""
 
     @property
     def median(self) -> PriceRow:
@@ -44,7 +47,8 @@ class Summary:
     @property
     def highest(self) -> float:
         """The highest price of a class in percent; infinite where the baseline is 0."""
-        return max(map(_share, [self.median, *self._told]))
+        whole = [self.whole] if self.whole else []
+        return max(map(_share, [self.median, *self._told, *whole]))
 
     @property
     def remark(self) -> str:
@@ -91,6 +95,7 @@ def summaries(report: PriceReport) -> list[Summary]:
         if row.without_ticks:
             found = rows.setdefault((row.workload, row.variant), {})
             found[row.result_class] = row
+    wholes = disagreeing(report)
     taken = {(count.workload, count.variant): count.samples for count in report.ticks}
     each = [
         Summary(
@@ -98,6 +103,7 @@ def summaries(report: PriceReport) -> list[Summary]:
             variant,
             found,
             min(taken[workload, variant], taken[workload, report.baseline]),
+            wholes.get((workload, variant)),
         )
         for (workload, variant), found in rows.items()
     ]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from temper.analysis.models import ClassRow, PriceReport, PriceRow
+from temper.analysis.whole import WHOLE_LOOP
 from temper.report.document import Cell, Row, Table, Tone
 from temper.report.numbers import absolute, percent, signed, span, spread
 from temper.report.summary import FEW, MEDIAN, Summary
@@ -13,6 +14,7 @@ from temper.stats.comparison import Mark
 _TONES = {
     Mark.REGRESSION: Tone.BAD,
     Mark.IMPROVEMENT: Tone.GOOD,
+    Mark.MOVED: Tone.DOUBT,
     Mark.UNKNOWN: Tone.DOUBT,
 }
 
@@ -69,6 +71,9 @@ def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
     row = summary.median
     row = row.model_copy(update={"delta": _brief(row.delta)})
     remark = summary.remark
+    if whole := summary.whole:
+        more = f"{signed(_brief(whole.delta))} {percent(whole.delta_percent)}"
+        remark = f"{remark}; whole loop {more}"
     if bound := upper_bound(report, summary.workload, summary.variant):
         remark = bound if remark == FEW else f"{remark}; {bound}"
     return price_cell(report, row), Cell((remark,))
@@ -85,13 +90,18 @@ _LARGE = 1000
 def price_table(report: PriceReport, without_ticks: bool) -> Table | None:
     """Return the table of all result classes, with or without samples that ticks hit.
 
-    Without them, a workload whose samples are all the same has one row. With them,
+    Without them, a workload whose samples are all the same has one row, beside that of
+    its whole loop. With them,
     there are only the rows that ticks change, and how many samples they hit. None if
     there are no rows.
     """
     if without_ticks:
         rows = [row for row in report.rows if row.without_ticks]
-        entries = [_price_entry(report, row) for row in _without_constants(rows)]
+        loops = [row for row in report.rows if row.result_class == WHOLE_LOOP]
+        shown = [*_without_constants(rows), *loops]
+        places = list(dict.fromkeys(row.workload for row in shown))
+        shown.sort(key=lambda row: places.index(row.workload))
+        entries = [_price_entry(report, row) for row in shown]
         return _grouped(report.baseline, entries, _CLASSES)
     entries = [_price_entry(report, row) for row in _changed_by_ticks(report)]
     return _grouped(report.baseline, _with_hits(report, entries), _TICKED)
@@ -268,7 +278,11 @@ def _changed_by_ticks(report: PriceReport) -> list[PriceRow]:
         for row in report.rows
         if row.without_ticks
     }
-    ticked = [row for row in report.rows if not row.without_ticks]
+    ticked = [
+        row
+        for row in report.rows
+        if not row.without_ticks and row.result_class != WHOLE_LOOP
+    ]
     changed = set()
     for row in ticked:
         twin = quiet.get((row.workload, row.result_class, row.variant))

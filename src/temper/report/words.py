@@ -11,6 +11,7 @@ from temper.analysis.models import (
 )
 from temper.report.configuration import shared_settings
 from temper.report.numbers import absolute, percent, signed, span
+from temper.stats.comparison import Mark
 
 _OPERATIONS = {"syscall": "call", "ctx": "context switch", "generator": "draw"}
 
@@ -58,7 +59,7 @@ def _headline(report: PriceReport, variant: str, rows: Sequence[PriceRow]) -> st
     return (
         f"At the median, {variant} costs {span([signed(low), signed(high)])} "
         f"{report.unit} per operation compared with {report.baseline}{share}, "
-        f"on {_workloads(rows)}{_by_layout(report, rows)}."
+        f"on {_workloads(rows)}{_by_layout(report, rows)}{_moved(rows)}."
     )
 
 
@@ -86,6 +87,14 @@ def _by_layout(report: PriceReport, rows: Sequence[PriceRow]) -> str:
     if not within or not report.exact:
         return ""
     return f"; on {len(within)} of them, no more than the layout of memory alone makes"
+
+
+def _moved(rows: Sequence[PriceRow]) -> str:
+    """Say on how many workloads the whole loop denies a cheaper median."""
+    count = sum(row.mark is Mark.MOVED for row in rows)
+    if not count:
+        return ""
+    return f"; on {count} of them, the whole loop does not confirm that it is cheaper"
 
 
 def _medians(report: PriceReport) -> dict[str, list[PriceRow]]:
@@ -127,6 +136,7 @@ def legend(report: PriceReport) -> str:
         "=": "exactly equal",
         "(R)": "regression, more expensive",
         "(I)": "improvement, cheaper",
+        "(M)": "cheaper in the samples, not confirmed by the whole loop",
         "(?)": "the counts did not repeat, so this may be noise",
     }
     if report.exact:
@@ -199,7 +209,8 @@ def class_note(report: PriceReport) -> str:
         f"included, as counted by the QEMU plugin. {report.baseline}: absolute "
         f"values; other columns: difference from {report.baseline}. Classes in which "
         "no variant differs are left out. The price counts each as one instruction; "
-        "on hardware some of them cost far more."
+        "on hardware some of them cost far more, and iterations of rep-string "
+        "instructions (rep_string) far less."
     )
 
 

@@ -21,6 +21,8 @@ class Mark(StrEnum):
     """Exactly as much as the baseline."""
     REGRESSION = "(R)"
     IMPROVEMENT = "(I)"
+    MOVED = "(M)"
+    """Cheaper, but not in the whole loop: the work moved elsewhere, for all we know."""
     UNKNOWN = "(?)"
     """The difference may be noise."""
 
