@@ -42,7 +42,7 @@ def test_of_real_programs_the_part_of_the_kernel_is_told() -> None:
         (REDIS, "user_instructions"): (8_000.0, 0.0),
     }
     assert line(counted(counts), "kernel's part") == ""
-    real = counted(counts, packages={"redis-server": "5:7.0.15"})
+    real = counted(counts, real_programs=[REDIS])
     said = "The kernel's part of off's instructions: db/redis-get 60 %."
     assert line(real, "kernel's part") == said
     assert said in trust_lines(real)

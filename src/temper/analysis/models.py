@@ -200,6 +200,8 @@ class PriceReport(Part):
     """variant -> why it has no price, and so no rows, ticks or classes."""
     distributions: list[Distribution]
     variants: dict[str, VariantInfo]
+    real_programs: list[str] = Field(default_factory=list)
+    """The workloads that are real programs; the others are micro-benchmarks."""
     packages: dict[str, str] = Field(default_factory=dict)
     """Debian package -> its version, of all that the real programs come from."""
     started: datetime

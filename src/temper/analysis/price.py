@@ -81,6 +81,7 @@ def price_report(run: StoredRun) -> PriceReport:
         refused=refused,
         distributions=_distributions(measured),
         variants=variant_infos(run),
+        real_programs=plan.work.real_programs,
         packages={
             package.name: package.version
             for package in (plan.work.root.packages if plan.work.root else ())

@@ -229,6 +229,12 @@ class Work(Plain):
     texts: dict[str, str] = Field(default_factory=dict)
     """Path in the initramfs -> what the file there says."""
 
+    @property
+    def real_programs(self) -> list[str]:
+        """The workloads that are real programs: those that target/real.c runs."""
+        lines = (line.split() for line in self.job)
+        return [words[2] for words in lines if words[:2] == ["run", "real"]]
+
 
 class Growth(Plain):
     """A counter that may be a little higher after the work than before."""

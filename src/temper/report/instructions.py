@@ -38,12 +38,11 @@ def instruction_lines(report: PriceReport) -> list[str]:
 
 def _kernel_line(report: PriceReport) -> str:
     """Say how much of what real programs do is the kernel's; empty without any."""
-    if not report.packages:
-        return ""
     kernel, all_rings = _before(report, TOTALS[:1]), _before(report, TOTALS)
     shares = [
         f"{workload} {100 * mine / all_rings[workload]:.0f} %"
         for workload, mine in kernel.items()
+        if workload in report.real_programs
     ]
     if not shares:
         return ""

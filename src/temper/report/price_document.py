@@ -18,6 +18,7 @@ from temper.report.document import (
     Tone,
 )
 from temper.report.in_force import in_force_details
+from temper.report.overall import overall_lines
 from temper.report.picture import price_picture
 from temper.report.provenance import downloads, made
 from temper.report.summary import leading, summaries
@@ -41,6 +42,7 @@ def price_document(report: PriceReport) -> Document:
         conclusion=[
             *(Paragraph(line, Tone.BAD) for line in words.warnings(report)),
             *(Paragraph(line) for line in words.headlines(report)),
+            *(Paragraph(line) for line in overall_lines(report)),
         ],
         blocks=[
             *_summary(report),
