@@ -10,6 +10,7 @@ import pytest
 from samples import (
     SWITCH,
     price_run,
+    price_run_of_many,
     priced,
     proof_report_of_many,
     proof_report_of_writes,
@@ -101,6 +102,7 @@ def report() -> str:
             proof_document(proof_report_of_many()),
             proof_document(proof_report_of_writes()),
             price_document(price),
+            price_document(price_report(price_run_of_many(VARIANTS[:4]))),
             price_document(priced("ctx/pipe", TAIL)),
         ]
     )
@@ -137,7 +139,8 @@ def test_text_in_plots_can_be_read(seen: dict[int, Seen], width: int) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_bars_have_room(seen: dict[int, Seen], width: int) -> None:
-    assert len(seen[width].bars) > 16
+    # Of the last, 75 on the picture of all.
+    assert len(seen[width].bars) > 16 + 15 + 75
     assert min(seen[width].bars) > width / 5
 
 

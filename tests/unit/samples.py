@@ -33,6 +33,9 @@ OFF = {
     "ctx/pipe": 2718,
 }
 """Instructions of a sample on the baseline."""
+MANY = {f"micromm/work-{number}": 300 * 2 ** (number // 3) for number in range(25)}
+"""The same of more workloads than a table in short shows."""
+_BASELINE = OFF | MANY
 COSTS = {"off": 0, "stock": 14, "lfsr": 11, "temper": -3, "sabotage-three-bits": 14}
 TITLES = {
     "off": "boot option off",
@@ -109,7 +112,7 @@ def _workload(
     variant: str, workload: str, region: int, scale: int, calls: int, moved: int
 ) -> list[dict[str, Any]]:
     operations = 2 if workload.startswith("ctx/") else 1
-    level = (OFF[workload] + COSTS[variant] * operations) * scale
+    level = (_BASELINE[workload] + COSTS[variant] * operations) * scale
     if operations == 2:
         level += moved * operations
     random = np.random.default_rng([region, 7])
@@ -150,7 +153,8 @@ def _classes(
     operations = calls * (2 if workload.startswith("ctx/") else 1)
     on = variant not in ("off", "temper")
     totals = {
-        "kernel_instructions": OFF[workload] * calls + COSTS[variant] * operations,
+        "kernel_instructions": _BASELINE[workload] * calls
+        + COSTS[variant] * operations,
         "user_instructions": 9 * operations,
     }
     if workload.startswith("ctx/"):
@@ -209,6 +213,18 @@ def price_run(
     return StoredRun(
         id=7, plan=plan, started=STARTED, finished=STARTED, boots=list(boots)
     )
+
+
+def price_run_of_many(variants: Sequence[str]) -> StoredRun:
+    """Return a finished run of 25 workloads."""
+    boots = [
+        StoredBoot(
+            facts=facts(slot.variant, slot.repeat),
+            records=price_records(slot.variant, MANY, calls=10_000),
+        )
+        for slot in price_run(variants, boots=[]).plan.slots
+    ]
+    return price_run(variants, boots=boots)
 
 
 def price_boot(variant: str, repeat: int, scale: int = 1, moved: int = 0) -> StoredBoot:

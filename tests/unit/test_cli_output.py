@@ -42,14 +42,16 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_built(
     assert lab.built == 0
 
 
-@pytest.mark.parametrize("option", ["--json", "--html", "--md"])
+@pytest.mark.parametrize("option", ["--json", "--html", "--md", "--svg"])
 def test_every_report_is_written_somewhere(option: str) -> None:
     with pytest.raises(InputError) as caught:
         CliRunner().invoke(app, ["report", option, ""], catch_exceptions=False)
     assert caught.value.message == f"{option} needs the name of a file, or -"
 
 
-@pytest.mark.parametrize("options", [("--json", "--ktap"), ("--csv", "--md")])
+@pytest.mark.parametrize(
+    "options", [("--json", "--ktap"), ("--csv", "--md"), ("--html", "--svg")]
+)
 @pytest.mark.parametrize(("one", "other"), [("-", "-"), ("x", "x"), ("x", "link")])
 def test_no_two_reports_go_to_one_place(
     tmp_path: Path,

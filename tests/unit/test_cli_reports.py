@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from temper.cli import app
 from temper.cli.lab import _readable
 from temper.cli.results import _other_half
+from temper.errors import InputError
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, ProofPlan, RunPlan
 from temper.store import Store
@@ -95,6 +96,9 @@ def test_a_proof_is_shown_before_its_price(
     # The forms that hold one report hold the price.
     assert json.loads(temper("--json", "-"))["kind"] == "price"
     assert temper("--csv", "-").startswith("workload,class,")
+    assert temper("--svg", "-").startswith("<?xml")
+    with pytest.raises(InputError, match="there is no price to draw"):
+        temper("1", "--svg", "-")
 
 
 def test_a_damaged_run_is_left_out_of_an_estimate(tmp_path: Path) -> None:

@@ -32,14 +32,24 @@ def test_the_mean_is_geometric_and_the_dearest_three_are_named() -> None:
     mean = (ratios[0] * ratios[1] * ratios[2] * ratios[3]) ** (1 / 4)
     stock, temper = overall_lines(report)
     assert stock == (
-        f"Over 4 real programs, stock costs +{100 * (mean - 1):.1f} %: the geometric "
-        "mean of their medians as ratios to off. The dearest: syscall/invalid "
-        "+9.7 %, syscall/getpid +6.8 %, syscall/getppid +6.7 %."
+        f"Over 4 real programs, stock costs +{100 * (mean - 1):.1f} % ±0.08 %: the "
+        "geometric mean of their medians as ratios to off. The dearest: "
+        "syscall/invalid +9.7 %, syscall/getpid +6.8 %, syscall/getppid +6.7 %."
     )
-    assert temper.startswith("Over 4 real programs, temper costs -1.3 %")
+    assert temper.startswith("Over 4 real programs, temper costs -1.3 % ±0.07 %:")
     assert temper.endswith(
         "ctx/pipe -0.22 %, syscall/getppid -1.4 %, syscall/getpid -1.5 %."
     )
+
+
+def test_without_other_layouts_nothing_is_said_of_its_spread() -> None:
+    report = real(*OFF)
+    rows = [
+        row.model_copy(update={"spread": None}) if row.workload == GETPID else row
+        for row in report.rows
+    ]
+    stock, _ = overall_lines(report.model_copy(update={"rows": rows}))
+    assert stock.startswith("Over 4 real programs, stock costs +6.0 %: ")
 
 
 def test_it_is_in_every_form_of_a_report() -> None:
@@ -48,15 +58,18 @@ def test_it_is_in_every_form_of_a_report() -> None:
     print_documents(Console(file=out, width=80), [document], full=False)
     for text in (out.getvalue(), to_markdown([document]), to_html([document])):
         plain = " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
-        assert "Over 4 real programs, stock costs +6.0 %: the geometric mean" in plain
+        assert (
+            "Over 4 real programs, stock costs +6.0 % ±0.08 %: the geometric mean"
+            in plain
+        )
 
 
 def test_micro_benchmarks_are_not_mixed_in() -> None:
     stock, _ = overall_lines(real(GETPID, PIPE))
     mean = 100 * ((220 / 206 * 1373 / 1359) ** 0.5 - 1)
     assert stock == (
-        f"Over 2 real programs, stock costs +{mean:.1f} %: the geometric mean of their "
-        "medians as ratios to off, without micro-benchmarks. The dearest: "
+        f"Over 2 real programs, stock costs +{mean:.1f} % ±0.15 %: the geometric mean "
+        "of their medians as ratios to off, without micro-benchmarks. The dearest: "
         "syscall/getpid +6.8 %, ctx/pipe +1.0 %."
     )
 
@@ -80,8 +93,8 @@ def test_an_improvement_that_is_none_is_not_in_the_mean() -> None:
         for row in report.rows
     ]
     moved = report.model_copy(update={"rows": rows})
-    assert overall_ratios(report)["temper"][GETPID] == 203 / 206
-    assert overall_ratios(moved)["temper"][GETPID] == (212 + 206) / 215
+    assert overall_ratios(report)["temper"][GETPID].value == 203 / 206
+    assert overall_ratios(moved)["temper"][GETPID].value == (212 + 206) / 215
 
 
 def test_a_plan_knows_its_real_programs() -> None:

@@ -5,11 +5,9 @@ import io
 import pytest
 from rich.console import Console
 from samples import (
-    OFF,
     changed,
-    price_boot,
-    price_records,
     price_run,
+    price_run_of_many,
     priced,
     proof_report_of_many,
 )
@@ -202,17 +200,9 @@ def test_few_are_all_shown() -> None:
     assert (len(first), others) == (6, [])
 
 
-def test_a_report_of_many_workloads_is_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = {f"micromm/work-{number}": 5_000 + number for number in range(30)}
-    for name, cost in names.items():
-        monkeypatch.setitem(OFF, name, cost)
-    variants = ("off", "stock", "lfsr", "temper")
-    boots = [
-        price_boot(slot.variant, slot.repeat) for slot in price_run(variants).plan.slots
-    ]
-    for boot in boots:
-        boot.records[:] = price_records(boot.facts.variant, OFF, calls=10_000)
-    document = price_document(price_report(price_run(variants, boots=boots)))
+def test_a_report_of_many_workloads_is_a_page() -> None:
+    run = price_run_of_many(("off", "stock", "lfsr", "temper"))
+    document = price_document(price_report(run))
     assert len(printed(document, full=False)) < 100
     assert len(printed(document, full=True)) > 300
 

@@ -1,5 +1,6 @@
 """The command that shows stored runs: report."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -29,7 +30,7 @@ from temper.report.document import Document
 from temper.report.exposure_document import exposure_document
 from temper.report.html import to_html
 from temper.report.markdown import to_markdown
-from temper.report.price_document import price_document
+from temper.report.price_document import price_document, price_svg
 from temper.report.progress import on_stderr
 from temper.report.proof_document import proof_document
 from temper.report.selftest_document import exactness_document
@@ -61,6 +62,12 @@ def report(
             help="Write Markdown for mail.", metavar="FILE", callback=check_output
         ),
     ] = None,
+    svg: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the picture of a price.", metavar="FILE", callback=check_output
+        ),
+    ] = None,
     full: Full = False,
     json: JsonPath = None,
     csv: CsvPath = None,
@@ -69,7 +76,7 @@ def report(
 ) -> None:
     """Show a stored run again: as tables, a page, Markdown, or data for programs."""
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
-    check_apart(**vars(files), html=html, md=md)
+    check_apart(**vars(files), html=html, md=md, svg=svg)
     with Store.open_to_read(progress=on_stderr()) as store:
         found = _reports(store, run)
     files.write(*found)
@@ -78,8 +85,18 @@ def report(
         write(md, to_markdown(documents, full=full))
     if html:
         write(html, to_html(documents))
-    if not (files or md or html):
+    if svg:
+        write(svg, _picture(found))
+    if not (files or md or html or svg):
         show_documents(*documents, full=full)
+
+
+def _picture(reports: Iterable[Report]) -> str:
+    """Return the picture of the prices among reports; raise InputError without any."""
+    for each in reports:
+        if isinstance(each, PriceReport) and each.rows:
+            return price_svg(each)
+    raise InputError("there is no price to draw", as_typed("temper price FEATURE"))
 
 
 def _reports(store: Store, number: int | None) -> list[Report]:

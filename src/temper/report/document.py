@@ -181,7 +181,16 @@ class Framed:
 
 
 Block = (
-    Paragraph | Bullets | Command | Table | Plots | Section | Detail | PageOnly | Framed
+    Paragraph
+    | Bullets
+    | Command
+    | Table
+    | Plots
+    | Chart
+    | Section
+    | Detail
+    | PageOnly
+    | Framed
 )
 
 

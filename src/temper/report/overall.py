@@ -3,7 +3,8 @@
 Micro-benchmarks are not in it: a mean over them says which of them somebody chose.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import geometric_mean
 
 from temper.analysis.models import PriceReport, PriceRow
@@ -13,8 +14,18 @@ from temper.stats.comparison import Mark
 
 _WORST = 3
 
-_Ratios = Mapping[str, float]
-"""Workload -> what it costs, as a multiple of the baseline."""
+
+@dataclass(frozen=True)
+class Ratio:
+    """What a workload costs, as a multiple of the baseline."""
+
+    value: float
+    spread: float | None
+    """How far other layouts of memory move it; None: not measured."""
+
+
+_Ratios = Mapping[str, Ratio]
+"""Workload -> its ratio."""
 
 
 def overall_lines(report: PriceReport) -> list[str]:
@@ -32,7 +43,7 @@ def overall_ratios(report: PriceReport) -> Mapping[str, _Ratios]:
     If samples are cheaper but the whole loop does not confirm it, its ratio counts.
     """
     loops = whole_loops(report.rows)
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, Ratio]] = {}
     for row in report.rows:
         if row.workload not in report.real_programs:
             continue
@@ -44,19 +55,37 @@ def overall_ratios(report: PriceReport) -> Mapping[str, _Ratios]:
     return found
 
 
-def _ratio(row: PriceRow) -> float:
-    return row.value / row.baseline_value
+def _ratio(row: PriceRow) -> Ratio:
+    before = row.baseline_value
+    spread = None if row.spread is None else row.spread / before
+    return Ratio(row.value / before, spread)
 
 
 def _line(report: PriceReport, variant: str, ratios: _Ratios) -> str:
-    worst = sorted(ratios, key=lambda workload: -ratios[workload])[:_WORST]
-    named = ", ".join(f"{each} {_percent(ratios[each])}" for each in worst)
+    worst = sorted(ratios, key=lambda workload: -ratios[workload].value)[:_WORST]
+    named = ", ".join(f"{each} {_percent(ratios[each].value)}" for each in worst)
+    mean = geometric_mean(each.value for each in ratios.values())
     return (
         f"Over {len(ratios)} real programs, {variant} costs "
-        f"{_percent(geometric_mean(ratios.values()))}: the geometric mean of their "
-        f"medians as ratios to {report.baseline}{_other_workloads(report, ratios)}. "
-        f"The dearest: {named}."
+        f"{_percent(mean)}{_spread(list(ratios.values()), mean)}: the geometric mean "
+        f"of their medians as ratios to {report.baseline}"
+        f"{_other_workloads(report, ratios)}. The dearest: {named}."
     )
+
+
+def _spread(ratios: Sequence[Ratio], mean: float) -> str:
+    """Say how far layouts move the mean at most: if they move all the same way."""
+    spreads = [each.spread for each in ratios if each.spread is not None]
+    if len(spreads) < len(ratios):
+        return ""
+    ends = [
+        geometric_mean(
+            each.value + sign * spread
+            for each, spread in zip(ratios, spreads, strict=True)
+        )
+        for sign in (1, -1)
+    ]
+    return f" ±{percent(100 * max(abs(end - mean) for end in ends)).lstrip('+')}"
 
 
 def _percent(ratio: float) -> str:

@@ -1,5 +1,6 @@
-"""The picture that the page of a price opens with."""
+"""The pictures of a price: the one that its page opens with, and one of all of it."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from temper.analysis.models import PriceReport
@@ -16,10 +17,26 @@ def price_picture(report: PriceReport) -> Chart | None:
     The scale is percent of the baseline, since workloads differ a thousandfold in size.
     """
     first, others = leading(summaries(report))
-    if not first:
-        return None
     more = len({each.workload for each in others})
-    rest = f" The {more} other workloads are in the tables." if more else ""
+    rest = f" {more} other workloads are in the picture of all." if more else ""
+    return _chart(report, _groups(report, first), rest)
+
+
+def picture_of_all(report: PriceReport) -> Chart | None:
+    """Draw the medians of all workloads, the dearest first; None without prices."""
+    groups = _groups(report, summaries(report))
+    return _chart(report, sorted(groups, key=_highest, reverse=True))
+
+
+def _highest(group: BarGroup) -> float:
+    return max(bar.value for bar in group.bars)
+
+
+def _chart(
+    report: PriceReport, groups: Sequence[BarGroup], rest: str = ""
+) -> Chart | None:
+    if not groups:
+        return None
     return Chart(
         caption=(
             f"Price in {report.unit} per operation at the median, and in percent of "
@@ -28,11 +45,15 @@ def price_picture(report: PriceReport) -> Chart | None:
         ),
         less=f"cheaper than {report.baseline}",
         more=f"more expensive than {report.baseline}",
-        groups=[
-            _group(report, workload, list(of))
-            for workload, of in groupby(first, key=lambda each: each.workload)
-        ],
+        groups=groups,
     )
+
+
+def _groups(report: PriceReport, found: Sequence[Summary]) -> list[BarGroup]:
+    return [
+        _group(report, workload, list(of))
+        for workload, of in groupby(found, key=lambda each: each.workload)
+    ]
 
 
 def _group(report: PriceReport, workload: str, of: list[Summary]) -> BarGroup:

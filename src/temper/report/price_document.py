@@ -1,10 +1,12 @@
 """The report of a price, as a tree of blocks."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from temper.analysis.models import PriceReport, Switches
 from temper.invocation import as_typed
 from temper.report import brief, words
+from temper.report.bar_plot import bar_plot
 from temper.report.configuration import configuration
 from temper.report.distributions import distributions
 from temper.report.document import (
@@ -12,6 +14,7 @@ from temper.report.document import (
     Bullets,
     Detail,
     Document,
+    Download,
     Framed,
     Paragraph,
     Table,
@@ -19,8 +22,8 @@ from temper.report.document import (
 )
 from temper.report.in_force import in_force_details
 from temper.report.overall import overall_lines
-from temper.report.picture import price_picture
-from temper.report.provenance import downloads, made
+from temper.report.picture import picture_of_all, price_picture
+from temper.report.provenance import downloads, file_name, made
 from temper.report.summary import leading, summaries
 from temper.report.tables import (
     class_table,
@@ -59,8 +62,25 @@ def price_document(report: PriceReport) -> Document:
         made=made(report, words.configuration_line(report)),
         full=as_typed(f"temper report {report.run} --full"),
         chart=price_picture(report),
-        downloads=downloads(report),
+        downloads=[*downloads(report), *_picture(report)],
     )
+
+
+def price_svg(report: PriceReport) -> str:
+    """Return the picture of all workloads as an SVG file; empty without prices."""
+    picture = picture_of_all(report)
+    title = f"{words.heading(report)}: {report.title}, {report.arch}"
+    return bar_plot(picture, title) if picture else ""
+
+
+def _picture(report: PriceReport) -> Iterable[Download]:
+    if report.rows:
+        yield Download(
+            "SVG of all workloads",
+            f"{file_name(report)}.svg",
+            "image/svg+xml",
+            partial(price_svg, report),
+        )
 
 
 def _summary(report: PriceReport) -> Iterable[Block]:
@@ -74,7 +94,8 @@ def _summary(report: PriceReport) -> Iterable[Block]:
     if others:
         yield Bullets(brief.other_lines(others))
         table = summary_table(report, [*first, *others])
-        yield Detail("All workloads", [table])
+        picture = picture_of_all(report)
+        yield Detail("All workloads", [*([picture] if picture else []), table])
 
 
 def _all_classes(report: PriceReport) -> Iterable[Block]:

@@ -19,9 +19,14 @@ def made(report: Report, ran_on: str = "") -> str:
     return f"{line}: {ran_on}." if ran_on else f"{line}."
 
 
+def file_name(report: Report) -> str:
+    """Return what a report's files are called, without a suffix."""
+    return f"temper-{report.kind}-{report.feature}-{report.run}"
+
+
 def downloads(report: Report) -> Sequence[Download]:
     """Return the data of a report in each form."""
-    name = f"temper-{report.kind}-{report.feature}-{report.run}"
+    name = file_name(report)
     # Indented, a few megabytes of distributions would be ten.
     as_json = partial(to_json, report, indent=None)
     return (

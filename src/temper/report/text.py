@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from temper.report.document import (
     Block,
+    Chart,
     Command,
     Detail,
     Document,
@@ -36,7 +37,7 @@ def _shown(
     """Yield what text shows; add to ``left_out`` what it leaves out."""
     for block in blocks:
         match block:
-            case Plots() | PageOnly():
+            case Plots() | Chart() | PageOnly():
                 continue
             case Section():
                 yield from _section(block.heading, block.blocks, full, left_out)
