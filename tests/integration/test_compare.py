@@ -153,3 +153,22 @@ def test_another_cpu_model_is_as_exact(on_another_cpu: Answer) -> None:
 def test_the_workloads_that_were_named_are_compared(on_another_cpu: Answer) -> None:
     found = {row["workload"] for row in on_another_cpu.report["rows"]}
     assert found == {"syscall/getpid", "ctx/pipe"}
+
+
+def test_work_that_moved_out_of_the_samples_is_no_improvement(
+    package: Path, tmp_path: Path
+) -> None:
+    """Pages are cleared when they are freed: by the child, as it ends."""
+    answer = ask(
+        tmp_path,
+        *("compare", str(package), str(package), "--workload", "micromm/fork-few"),
+        *("--cmdline-a", "init_on_free=0", "--cmdline-b", "init_on_free=1"),
+        *("--calls", "1000", *ONE_LAYOUT),
+    )
+    assert answer.report["exact"] is True, answer.report["exact_why"]
+    marks = {row["class"]: row["mark"] for row in answer.report["rows"]}
+    assert (marks["p50"], marks["whole-loop"]) == ("(M)", "(R)")
+    assert answer.deltas("micromm/fork-few", "B")["p50"] < 0
+    assert answer.deltas("micromm/fork-few", "B", False)["whole-loop"] > 0
+    output = " ".join(answer.output.split())
+    assert "No improvement (M), since the whole loop is not cheaper" in output

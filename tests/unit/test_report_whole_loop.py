@@ -98,19 +98,34 @@ def test_with_one_layout_it_has_to_be_cheaper_by_a_hundredth(
     assert marks(price_report(moved_work(more)))["p50"].value == mark
 
 
-def test_a_loop_within_its_spread_confirms_nothing() -> None:
-    run = moved_work(0, moves=(2, 4))
+def moved_by_layout(run: StoredRun, variant: str) -> StoredRun:
+    """Let one layout of memory move the whole loop of getpid by 3 per call."""
     for boot in run.boots:
-        moved = boot.facts.repeat == 2 and boot.facts.variant == "temper"
+        moved = boot.facts.repeat == 2 and boot.facts.variant == variant
         for record in boot.records:
             if moved and record["type"] == "classes" and record["region"] == 0:
                 record["whole"]["kernel_instructions"] += 3 * CALLS
-    report = price_report(run)
+    return run
+
+
+def test_a_loop_within_its_spread_confirms_nothing() -> None:
+    report = price_report(moved_by_layout(moved_work(0, moves=(2, 4)), "temper"))
     assert marks(report)["p50"] is Mark.MOVED
     assert moved_lines(report) == [
         "No improvement (M), since the whole loop is cheaper by no more than the "
         "layout of memory makes: syscall/getpid temper -3 (-1.4 %)."
     ]
+
+
+def test_a_loop_within_its_spread_has_no_other_price() -> None:
+    run = moved_work(3, "stock", moves=(2, 4))
+    assert summaries_with_loop(run) == [(GETPID, "stock")]
+    assert summaries_with_loop(moved_by_layout(run, "stock")) == []
+
+
+def summaries_with_loop(run: StoredRun) -> list[tuple[str, str]]:
+    found = summaries(price_report(run))
+    return [(each.workload, each.variant) for each in found if each.whole]
 
 
 def test_the_reason_is_said() -> None:
