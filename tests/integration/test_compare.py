@@ -161,14 +161,14 @@ def test_work_that_moved_out_of_the_samples_is_no_improvement(
     """Pages are cleared when they are freed: by the child, as it ends."""
     answer = ask(
         tmp_path,
-        *("compare", str(package), str(package), "--workload", "micromm/fork-few"),
+        *("compare", str(package), str(package), "--workload", "micromm/fork-p1"),
         *("--cmdline-a", "init_on_free=0", "--cmdline-b", "init_on_free=1"),
         *("--calls", "1000", *ONE_LAYOUT),
     )
     assert answer.report["exact"] is True, answer.report["exact_why"]
     marks = {row["class"]: row["mark"] for row in answer.report["rows"]}
     assert (marks["p50"], marks["whole-loop"]) == ("(M)", "(R)")
-    assert answer.deltas("micromm/fork-few", "B")["p50"] < 0
-    assert answer.deltas("micromm/fork-few", "B", False)["whole-loop"] > 0
+    assert answer.deltas("micromm/fork-p1", "B")["p50"] < 0
+    assert answer.deltas("micromm/fork-p1", "B", False)["whole-loop"] > 0
     output = " ".join(answer.output.split())
     assert "No improvement (M), since the whole loop is not cheaper" in output

@@ -162,7 +162,7 @@ def test_a_loop_with_another_price_is_told_beside_the_median(
     [one] = [x for x in found if (x.workload, x.variant) == (GETPID, "stock")]
     assert bool(one.whole) is told
     remarks = [row.cells[-1].parts for row in summary_table(report, found).rows]
-    price = "-86 -40.0 %" if more < 0 else "+17 +7.9 %"
+    price = "-86 -40.0 % (I)" if more < 0 else "+17 +7.9 % (R)"
     assert ((f"every call; whole loop {price}",) in remarks) is told
     text = to_markdown([price_document(report)])
     assert ("Whole loop: all instructions" in " ".join(text.split())) is told

@@ -72,8 +72,9 @@ def _after(report: PriceReport, summary: Summary) -> tuple[Cell, Cell]:
     row = row.model_copy(update={"delta": _brief(row.delta)})
     remark = summary.remark
     if whole := summary.whole:
-        more = f"{signed(_brief(whole.delta))} {percent(whole.delta_percent)}"
-        remark = f"{remark}; whole loop {more}"
+        price = whole.model_copy(update={"delta": _brief(whole.delta)})
+        parts = ("whole loop", *price_cell(report, price).parts)
+        remark = f"{remark}; {' '.join(filter(None, parts))}"
     if bound := upper_bound(report, summary.workload, summary.variant):
         remark = bound if remark == FEW else f"{remark}; {bound}"
     return price_cell(report, row), Cell((remark,))
