@@ -80,6 +80,7 @@ def test_the_file_has_every_workload_variant_and_price(many: PriceReport) -> Non
     ]
     assert len(prices) == 3 * len(MANY)
     assert "← cheaper than off · more expensive than off →" in said
+    assert "(R) regression, more expensive" in " ".join(filter(None, said))
     assert text == price_svg(many)
 
 

@@ -8,7 +8,7 @@ from temper.report.document import Bar, BarGroup, Chart
 from temper.report.numbers import absolute
 from temper.report.summary import Summary, leading, summaries
 from temper.report.tables import price_cell
-from temper.report.words import layout_line
+from temper.report.words import layout_line, legend
 
 
 def price_picture(report: PriceReport) -> Chart | None:
@@ -25,7 +25,9 @@ def price_picture(report: PriceReport) -> Chart | None:
 def picture_of_all(report: PriceReport) -> Chart | None:
     """Draw the medians of all workloads, the dearest first; None without prices."""
     groups = _groups(report, summaries(report))
-    return _chart(report, sorted(groups, key=_highest, reverse=True))
+    # As a file it is alone with its marks.
+    marks = f" {legend(report)}."
+    return _chart(report, sorted(groups, key=_highest, reverse=True), marks)
 
 
 def _highest(group: BarGroup) -> float:
