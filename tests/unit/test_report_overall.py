@@ -52,6 +52,24 @@ def test_without_other_layouts_nothing_is_said_of_its_spread() -> None:
     assert stock.startswith("Over 4 real programs, stock costs +6.0 %: ")
 
 
+@pytest.mark.parametrize(
+    ("spread", "said"),
+    [
+        (12, "stock costs +6.0 % ±5.7 %: the"),
+        (15, "stock costs +6.0 % ±7.1 %, no more than the layout of memory makes: the"),
+        (10_000, "stock costs +6.0 % ±4762 %, no more than the layout of memory "),
+    ],
+)
+def test_a_mean_within_its_spread_is_called_so(spread: float, said: str) -> None:
+    report = real(*OFF)
+    rows = [
+        row.model_copy(update={"spread": spread * row.baseline_value / 210})
+        for row in report.rows
+    ]
+    stock, _ = overall_lines(report.model_copy(update={"rows": rows}))
+    assert said in stock
+
+
 def test_it_is_in_every_form_of_a_report() -> None:
     document = price_document(real(*OFF))
     out = io.StringIO()

@@ -67,25 +67,31 @@ def _line(report: PriceReport, variant: str, ratios: _Ratios) -> str:
     mean = geometric_mean(each.value for each in ratios.values())
     return (
         f"Over {len(ratios)} real programs, {variant} costs "
-        f"{_percent(mean)}{_spread(list(ratios.values()), mean)}: the geometric mean "
-        f"of their medians as ratios to {report.baseline}"
+        f"{_percent(mean)}{_by_layout(list(ratios.values()), mean)}: the geometric "
+        f"mean of their medians as ratios to {report.baseline}"
         f"{_other_workloads(report, ratios)}. The dearest: {named}."
     )
 
 
-def _spread(ratios: Sequence[Ratio], mean: float) -> str:
-    """Say how far layouts move the mean at most: if they move all the same way."""
+def _by_layout(ratios: Sequence[Ratio], mean: float) -> str:
+    """Say how far layouts move the mean; nothing if that was not measured."""
     spreads = [each.spread for each in ratios if each.spread is not None]
     if len(spreads) < len(ratios):
         return ""
-    ends = [
-        geometric_mean(
-            each.value + sign * spread
-            for each, spread in zip(ratios, spreads, strict=True)
-        )
-        for sign in (1, -1)
-    ]
-    return f" ±{percent(100 * max(abs(end - mean) for end in ends)).lstrip('+')}"
+    most = _spread([each.value for each in ratios], spreads, mean)
+    within = (
+        ", no more than the layout of memory makes" if most >= abs(mean - 1) else ""
+    )
+    return f" ±{percent(100 * most).lstrip('+')}{within}"
+
+
+def _spread(values: Sequence[float], spreads: Sequence[float], mean: float) -> float:
+    """Return how far layouts move a mean at most: if they move all the same way."""
+    both = list(zip(values, spreads, strict=True))
+    high = geometric_mean(value + spread for value, spread in both)
+    lowest = [value - spread for value, spread in both]
+    low = geometric_mean(lowest) if min(lowest) > 0 else 0.0
+    return max(high - mean, mean - low)
 
 
 def _percent(ratio: float) -> str:
