@@ -30,7 +30,9 @@ def apt_for(arch: Arch, cache: Cache, sources: str = "") -> Apt:
 
     ``sources``: where packages come from, as ``Apt`` has it.
     """
-    name = f"{arch.debian}-{key_of(sources)[:16]}" if sources else arch.debian
+    name = (
+        f"{arch.debian}-{key_of({'sources': sources})[:16]}" if sources else arch.debian
+    )
     return Apt(arch, cache.apt / name, sources)
 
 
@@ -58,7 +60,8 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
             shutil.copy(_real(unpacked, path), target)
         return {"arch": arch.name, "programs": list(planned.programs)}
 
-    key = key_of({"recipe": _RECIPE, "arch": arch.name, **planned.model_dump(mode="json")})
+    contents = planned.model_dump(mode="json")
+    key = key_of({"recipe": _RECIPE, "arch": arch.name, **contents})
     names = ", ".join(Path(program).name for program in planned.programs)
     title = f"{names} for {arch.name}"
     return cache.entry("roots", key, title, make, progress).folder / _TREE
