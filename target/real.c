@@ -3,25 +3,35 @@
  * Description: times runs of a real program, which come with all they need out of
  * Debian's packages. /commands/NAME says what to run, a line for each of these:
  *
+ *   user ID           who runs all of this; otherwise root does
+ *   setup COMMAND     runs once before the server; in the order of the lines
  *   server COMMAND    runs from before the first sample until after the last
- *   ready SOCKET      the Unix socket on which the server takes connections
+ *   ready ADDRESS     where the server takes connections: the path of a Unix socket,
+ *                     or 127.0.0.1:PORT
+ *   load COMMAND      runs once when the server is ready; in the order of the lines
  *   client COMMAND    what one sample runs; it must end with status 0
  *   says TEXT         part of what the client prints if it did its work
+ *   never TEXT        part of what it prints if it did not
  *   operations N      how many operations that is
  *
- * The client reads /commands/NAME.stdin.
+ * In a TEXT, * stands for anything. All programs read /commands/NAME.stdin. What they
+ * write to /tmp is gone when the next workload starts.
  *
  * Usage: real NAME SAMPLES WARMUP
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -33,19 +43,26 @@
 #include "sample.h"
 #include "programs.h"
 
+#define SETUP_LOG  "/tmp/setup"
 #define SERVER_LOG "/tmp/server"
 #define CLIENT_LOG "/tmp/client"
 
-enum { MAX_WORDS = 64, MAX_TEXT = 1024, WAIT_SECONDS = 60 };
+enum { MAX_WORDS = 64, MAX_COMMANDS = 8, MAX_OUTPUT = 65536, MAX_TEXT = 1024, WAIT_SECONDS = 60 };
 
 struct command {
 	char *words[MAX_WORDS + 1];
 };
 
+struct commands {
+	struct command each[MAX_COMMANDS];
+	int count;
+};
+
 static struct spec {
+	struct commands setup, load;
 	struct command server, client;
-	char *ready, *says;
-	unsigned int operations;
+	char *ready, *says, *never;
+	unsigned int operations, user;
 } spec;
 static char input[256];
 static pid_t server;
@@ -64,25 +81,52 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/* The end of what a program printed, as one line. */
-static const char *last_words(const char *log)
+/* What a program printed; the end of it if that is long. */
+static char *output_in(const char *log)
 {
-	static char text[MAX_TEXT];
+	static char output[MAX_OUTPUT];
 	FILE *file = fopen(log, "re");
 	size_t size = 0;
 
 	if (file) {
 		fseek(file, 0, SEEK_END);
-		if (ftell(file) < MAX_TEXT)
+		if (ftell(file) < MAX_OUTPUT)
 			rewind(file);
 		else
-			fseek(file, 1 - MAX_TEXT, SEEK_END);
-		size = fread(text, 1, MAX_TEXT - 1, file);
+			fseek(file, 1 - MAX_OUTPUT, SEEK_END);
+		size = fread(output, 1, MAX_OUTPUT - 1, file);
 		fclose(file);
 	}
-	text[size] = '\0';
+	output[size] = '\0';
+	return output;
+}
+
+/* The end of what a program printed, as one line. */
+static const char *last_words(const char *log)
+{
+	char *text = output_in(log);
+	size_t size = strlen(text);
+
+	if (size >= MAX_TEXT)
+		text += size - MAX_TEXT + 1;
 	for (char *at = text; (at = strpbrk(at, "\r\n"));)
 		*at = ' ';
+	return text;
+}
+
+/* Whether a text has all parts of a pattern, in their order. */
+static bool has(const char *text, const char *pattern)
+{
+	char *parts = strdup(pattern), *rest = parts, *part;
+
+	if (!parts)
+		fail("memory");
+	while (text && (part = strsep(&rest, "*"))) {
+		text = strstr(text, part);
+		if (text)
+			text += strlen(part);
+	}
+	free(parts);
 	return text;
 }
 
@@ -106,6 +150,15 @@ static void split(char *line, struct command *command)
 	}
 }
 
+static void add(char *line, struct commands *commands)
+{
+	if (commands->count == MAX_COMMANDS) {
+		errno = E2BIG;
+		fail(line);
+	}
+	split(line, &commands->each[commands->count++]);
+}
+
 static void __attribute__((noreturn)) unknown(const char *key)
 {
 	errno = EINVAL;
@@ -118,7 +171,11 @@ static void take(char *line)
 
 	if (!value)
 		return;
-	if (!strcmp(key, "server"))
+	if (!strcmp(key, "setup"))
+		add(value, &spec.setup);
+	else if (!strcmp(key, "load"))
+		add(value, &spec.load);
+	else if (!strcmp(key, "server"))
 		split(value, &spec.server);
 	else if (!strcmp(key, "client"))
 		split(value, &spec.client);
@@ -126,8 +183,12 @@ static void take(char *line)
 		spec.ready = value;
 	else if (!strcmp(key, "says"))
 		spec.says = value;
+	else if (!strcmp(key, "never"))
+		spec.never = value;
 	else if (!strcmp(key, "operations"))
 		spec.operations = (unsigned int)strtoul(value, NULL, 10);
+	else if (!strcmp(key, "user"))
+		spec.user = (unsigned int)strtoul(value, NULL, 10);
 	else
 		unknown(key);
 }
@@ -175,18 +236,72 @@ static pid_t start(const struct command *command, const char *log)
 	return program;
 }
 
-static bool answers(void)
+static void run(const struct command *command, const char *log)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool connected;
+	pid_t program = start(command, log);
+	int status;
+
+	if (waitpid(program, &status, 0) != program)
+		fail("waitpid");
+	if (status)
+		blame(command, "failed", log);
+}
+
+static void run_all(const struct commands *commands)
+{
+	for (int i = 0; i < commands->count; i++)
+		run(&commands->each[i], SETUP_LOG);
+}
+
+static bool is_path(const char *address)
+{
+	return address[0] == '/';
+}
+
+static int open_socket(int family)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		fail("socket");
-	strncpy(address.sun_path, spec.ready, sizeof(address.sun_path) - 1);
-	connected = !connect(fd, (struct sockaddr *)&address, sizeof(address));
+	return fd;
+}
+
+/* The kernel gives it the address 127.0.0.1 by itself. */
+static void raise_loopback(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd = open_socket(AF_INET);
+
+	if (ioctl(fd, SIOCSIFFLAGS, &lo))
+		fail("lo");
+	close(fd);
+}
+
+static bool connects(int family, const void *address, socklen_t size)
+{
+	int fd = open_socket(family);
+	bool connected = !connect(fd, address, size);
+
 	close(fd);
 	return connected;
+}
+
+static bool answers(void)
+{
+	struct sockaddr_un local = { .sun_family = AF_UNIX };
+	struct sockaddr_in remote = { .sin_family = AF_INET };
+	unsigned int port;
+
+	if (is_path(spec.ready)) {
+		strncpy(local.sun_path, spec.ready, sizeof(local.sun_path) - 1);
+		return connects(AF_UNIX, &local, sizeof(local));
+	}
+	if (sscanf(spec.ready, "127.0.0.1:%u", &port) != 1)
+		unknown(spec.ready);
+	remote.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	remote.sin_port = htons((uint16_t)port);
+	return connects(AF_INET, &remote, sizeof(remote));
 }
 
 static void start_server(void)
@@ -206,15 +321,12 @@ static void start_server(void)
 	}
 }
 
-static void run_client(void)
+static void check_output(void)
 {
-	pid_t client = start(&spec.client, CLIENT_LOG);
-	int status;
+	const char *output = output_in(CLIENT_LOG);
 
-	if (waitpid(client, &status, 0) != client)
-		fail("waitpid");
-	if (status)
-		blame(&spec.client, "failed", CLIENT_LOG);
+	if (!has(output, spec.says) || (spec.never && has(output, spec.never)))
+		blame(&spec.client, "did not do its work", CLIENT_LOG);
 }
 
 static void time_clients(struct samples *s, uint64_t count)
@@ -222,12 +334,40 @@ static void time_clients(struct samples *s, uint64_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t begin = clock_begin(), value;
 
-		run_client();
+		run(&spec.client, CLIENT_LOG);
 		value = clock_end() - begin;
 		samples_put(s, value, false);
-		if (!strstr(last_words(CLIENT_LOG), spec.says))
-			blame(&spec.client, "did not do its work", CLIENT_LOG);
+		check_output();
 	}
+}
+
+/* Nothing of another workload is left: its files, their owner, the memory they take. */
+static void empty_tmp(void)
+{
+	umount2("/tmp", MNT_DETACH);
+	if (mount("tmpfs", "/tmp", "tmpfs", 0, "mode=1777"))
+		fail("/tmp");
+}
+
+static void become_user(void)
+{
+	if (setgid(spec.user) || setuid(spec.user))
+		fail("user");
+}
+
+static void prepare(void)
+{
+	prepare_programs();
+	empty_tmp();
+	if (spec.ready && !is_path(spec.ready))
+		raise_loopback();
+	share_a_cpu();
+	if (spec.user)
+		become_user();
+	run_all(&spec.setup);
+	if (spec.server.words[0])
+		start_server();
+	run_all(&spec.load);
 }
 
 int main(int argc, char **argv)
@@ -248,10 +388,7 @@ int main(int argc, char **argv)
 		.operations = spec.operations,
 		.overhead = clock_overhead(),
 	};
-	prepare_programs();
-	share_a_cpu();
-	if (spec.server.words[0])
-		start_server();
+	prepare();
 	warm = samples_create();
 	samples_begin(warm);
 	time_clients(warm, w.warmup);

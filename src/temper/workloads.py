@@ -1,15 +1,16 @@
 """The workloads that a run can measure, and how many samples each takes."""
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import RootModel
+from pydantic import Field, RootModel
 
 from temper.errors import InputError
 from temper.paths import FEATURES, REPOSITORY
-from temper.record.plan import Plain
+from temper.record.plan import Plain, place_of
 from temper.toml import read_toml
 
 TARGET = REPOSITORY / "target"
@@ -19,10 +20,13 @@ REAL = "real"
 """The program of the target that runs real programs."""
 
 _LEAST = 100
-_PASSWD = "root:x:0:0:root:/tmp:/bin/sh\n"
+_USER = 1000
+_PASSWD = f"root:x:0:0:root:/tmp:/bin/sh\nuser:x:{_USER}:{_USER}:user:/tmp:/bin/sh\n"
 """Servers look up who they run as."""
-_REAL_RUNS = 3
-"""Of a client: enough to see whether they repeat."""
+_REAL_RUNS = 9
+"""Of a client: enough for a median, and to see whether they repeat."""
+_REAL_WARMUP = 5
+"""In the first few runs, a server's memory settles."""
 
 
 class Real(Plain):
@@ -32,37 +36,63 @@ class Real(Plain):
     client: str
     """The command that one sample runs: words without spaces, programs with paths."""
     says: str
-    """Part of what the client prints if it did its work."""
+    """Part of what the client prints if it did its work; ``*`` stands for anything."""
     operations: int
     """How many operations a run of the client is."""
+    never: str = ""
+    """Part of what the client prints only if it did not; empty: unknown."""
     server: str = ""
     """The command that runs meanwhile; empty: none."""
     ready: str = ""
-    """The Unix socket on which the server takes connections."""
+    """Where the server takes connections: a Unix socket, or 127.0.0.1:PORT."""
+    setup: tuple[str, ...] = ()
+    """Commands that run once, before the server."""
+    load: tuple[str, ...] = ()
+    """Commands that run once, when the server is ready."""
+    unprivileged: bool = False
+    """Whether all of them run as ``user`` instead of root."""
     stdin: str = ""
-    """What the client reads."""
+    """What its programs read."""
     files: tuple[str, ...] = ()
     """What else of the packages goes into the initramfs: paths, folders, patterns."""
+    texts: dict[str, str] = Field(default_factory=dict)
+    """Path of a file in the initramfs -> what it says."""
+    needs: tuple[str, ...] = ()
+    """Options that the kernel must have, such as ``CONFIG_INET``."""
 
     @property
     def programs(self) -> tuple[str, ...]:
         """The paths of all its programs."""
-        commands = filter(None, (self.server, self.client))
-        return tuple(command.split()[0] for command in commands)
+        commands = filter(None, (*self.setup, self.server, *self.load, self.client))
+        return tuple(dict.fromkeys(command.split()[0] for command in commands))
 
-    def texts(self, name: str) -> dict[str, str]:
-        """Return what target/real.c reads: path in the initramfs -> text."""
+    def written(self, name: str) -> dict[str, str]:
+        """Return what to write for ``name``: path in the initramfs -> text.
+
+        target/real.c reads the commands.
+        """
         path = f"commands/{name}"
-        fields = {
-            "server": self.server,
-            "ready": self.ready,
-            "client": self.client,
-            "says": self.says,
-            "operations": self.operations,
-        }
-        lines = (f"{key} {value}\n" for key, value in fields.items() if value)
-        texts = {path: "".join(lines), f"{path}.stdin": self.stdin}
-        return {**texts, "etc/passwd": _PASSWD}
+        lines = "".join(f"{key} {value}\n" for key, value in self._fields() if value)
+        texts = {place.removeprefix("/"): text for place, text in self.texts.items()}
+        commands = {path: lines, f"{path}.stdin": self.stdin}
+        return {**texts, **commands, "etc/passwd": _PASSWD}
+
+    def _fields(self) -> Iterator[tuple[str, str | int]]:
+        yield "user", _USER if self.unprivileged else 0
+        yield from (("setup", _placed(command)) for command in self.setup)
+        yield "server", _placed(self.server)
+        yield "ready", self.ready
+        yield from (("load", _placed(command)) for command in self.load)
+        yield "client", _placed(self.client)
+        yield "says", self.says
+        yield "never", self.never
+        yield "operations", self.operations
+
+
+def _placed(command: str) -> str:
+    """Name the program of a command as the target has it."""
+    program, *words = command.split(" ")
+    return " ".join([place_of(program), *words])
 
 
 class _RealPrograms(RootModel[dict[str, dict[str, Real]]]):
@@ -120,7 +150,8 @@ def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
 
 def _sized(name: str, fields: dict[str, Any], calls: int) -> Workload:
     if real := fields.get("real"):
-        return Workload(name, _REAL_RUNS, 1, fields["folder"], real=real[name])
+        folder = fields["folder"]
+        return Workload(name, _REAL_RUNS, _REAL_WARMUP, folder, real=real[name])
     samples = max(fields.get("least", _LEAST), round(calls * fields["share"]))
     return Workload(
         name=name,

@@ -13,10 +13,13 @@ from temper.errors import InfraError, InputError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.process import call, need_tool
 from temper.progress import Progress
-from temper.record.plan import Root
+from temper.record.plan import Root, place_of
+
+RECIPE = 1
+"""Raise it if a change to this file changes what is in a root."""
 
 _TREE = "root"
-_RECIPE = 2
+_RECIPE = 3
 """Raise it if a change to this file changes the trees that it makes."""
 _MERGED = ("bin", "sbin", "lib", "lib64")
 _TIMEOUT = 300.0
@@ -53,9 +56,12 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
                 _unpack(archive, unpacked)
         _merge(unpacked)
         tree = result / _TREE
-        loaded = _closure(unpacked, planned.programs, arch)
-        for path in (*loaded, *_files(unpacked, planned.files)):
-            target = tree / path.relative_to("/")
+        programs = {_one(unpacked, each): each for each in planned.programs}
+        files = list(_files(unpacked, planned.files))
+        linked = (path for path in files if _is_elf(_real(unpacked, path)))
+        for path in {*files, *_closure(unpacked, (*programs, *linked), arch)}:
+            place = Path(place_of(programs.get(path, str(path))))
+            target = tree / place.relative_to("/")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(_real(unpacked, path), target)
         return {"arch": arch.name, "programs": list(planned.programs)}
@@ -87,10 +93,26 @@ def _unpack(archive: Path, tree: Path) -> None:
         raise InfraError(f"{archive.name} cannot be unpacked: {done.tail(1)}")
 
 
-def _closure(tree: Path, programs: Iterable[str], arch: Arch) -> list[Path]:
+def _one(tree: Path, pattern: str) -> Path:
+    """Return the path in ``tree`` of the only program that ``pattern`` names."""
+    if "*" not in pattern:
+        return Path(pattern)
+    found = list(_files(tree, [pattern]))
+    if len(found) > 1:
+        names = ", ".join(map(str, found))
+        raise InputError(f"{pattern} is more than one program: {names}")
+    return found[0]
+
+
+def _is_elf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _closure(tree: Path, programs: Iterable[Path], arch: Arch) -> list[Path]:
     """Return programs, their dynamic loader and all libraries, as paths in ``tree``."""
     found: list[Path] = []
-    left = [Path(program) for program in programs]
+    left = list(programs)
     while left:
         path = left.pop()
         if path in found:
@@ -99,7 +121,7 @@ def _closure(tree: Path, programs: Iterable[str], arch: Arch) -> list[Path]:
             raise InputError(f"none of the packages has {path}")
         found.append(path)
         left += _loaded(tree, path, arch)
-    return sorted(found)
+    return found
 
 
 def _files(tree: Path, patterns: Iterable[str]) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from temper.kernel.bases import base_named, base_names
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
+from temper.kernel.config import check_needs
 from temper.kernel.footprint import footprint
 from temper.kernel.given import Given, Image, find_given, ready_image
 from temper.kernel.module import build_module, module_files
@@ -21,6 +22,7 @@ __all__ = [
     "base_names",
     "build",
     "build_module",
+    "check_needs",
     "expected_seconds",
     "find_given",
     "find_source",

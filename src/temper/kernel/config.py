@@ -61,3 +61,19 @@ def check_config(options: Mapping[str, str], config: Path) -> None:
             f"options without effect: {', '.join(missed)}",
             "this source lacks them, or they depend on options that are not set",
         )
+
+
+def check_needs(
+    needs: Mapping[str, Iterable[str]], options: Mapping[str, str], title: str
+) -> None:
+    """Raise InputError if the kernel ``title`` lacks what a workload needs.
+
+    ``needs``: workload -> options that must be ``y``.
+    """
+    for workload, names in needs.items():
+        for name in names:
+            if options.get(name, "n") != "y":
+                raise InputError(
+                    f"{workload} needs {name}, which {title} lacks",
+                    "choose other workloads, or other kernels: those of --base cloud have it",
+                )

@@ -9,6 +9,7 @@ from temper.arch import ARCHES, Arch
 from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.kernel.cache import Cache, EntryFacts
+from temper.kernel.config import Options, parse_config
 from temper.kernel.image import check_image, image_arch, is_packed, unpack_image
 from temper.kernel.package import (
     BOOT,
@@ -58,6 +59,8 @@ class Image:
     """SHA-256 of its configuration; empty: unknown."""
     compiler: str = ""
     """According to its configuration; empty: unknown."""
+    options: Options | None = None
+    """Those of its configuration; None: unknown."""
 
 
 def find_given(path: Path, arch: Arch) -> Given:
@@ -135,7 +138,7 @@ def _described(
     text = config.read_text(encoding="utf-8", errors="replace")
     found = _COMPILER.search(text)
     compiler = found[1] if found else ""
-    return Image(path, name, digest, file_digest(config), compiler)
+    return Image(path, name, digest, file_digest(config), compiler, parse_config(text))
 
 
 def _in_folder(folder: Path, arch: Arch) -> Given:

@@ -136,6 +136,7 @@ class Tcg:
         try:
             _Job(command, work, self._limits, watcher).run()
             console = text_of(work / "console")
+            _check_room(console)
             records = _records(text_of(work / "records"), console)
         except BootError as error:
             if error.console.strip() or text_of(work / "records"):
@@ -259,6 +260,15 @@ class _Ended:
 
 
 _BAD_END = re.compile(r"Kernel panic - not syncing.*|temper init: .*|.*BUG: .*")
+
+
+def _check_room(console: str) -> None:
+    """Raise InfraError if the initramfs did not fit into the guest's memory."""
+    if "Initramfs unpacking failed: write error" in console:
+        raise InfraError(
+            "the programs of a boot do not fit into the guest's memory",
+            "measure fewer workloads at a time: --workload",
+        )
 
 
 def _records(text: str, console: str) -> list[AnyRecord]:

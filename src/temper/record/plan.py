@@ -200,11 +200,21 @@ class Root(Plain):
     packages: tuple[Package, ...]
     """The packages that have them, and all that those depend on."""
     programs: tuple[str, ...]
-    """Their absolute paths on the target."""
+    """Their absolute paths, or patterns of them."""
     files: tuple[str, ...] = ()
     """What else of the packages: paths of files and folders, and patterns of them."""
     sources: str = ""
     """Where apt takes packages from, as in a file of /etc/apt; empty: as the host."""
+
+
+def place_of(program: str) -> str:
+    """Return where a target has a program of a root.
+
+    One that is known by a pattern, such as ``/usr/lib/postgresql/*/bin/postgres``, is
+    in /programs, so that commands can name it. The folder is no ``bin``, since programs
+    that are in one may look beside it for what they were installed with.
+    """
+    return f"/programs/{program.rpartition('/')[2]}" if "*" in program else program
 
 
 class Work(Plain):
@@ -228,6 +238,8 @@ class Work(Plain):
     root: Root | None = None
     texts: dict[str, str] = Field(default_factory=dict)
     """Path in the initramfs -> what the file there says."""
+    needs: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Workload -> options that every kernel must have for it."""
 
     @property
     def real_programs(self) -> list[str]:

@@ -42,6 +42,7 @@ from temper.record.plan import (
 from temper.run.programs import proof_programs, workload_programs
 from temper.run.toolchain import compiler_files
 from temper.workloads import (
+    Real,
     Workload,
     all_workloads,
     common_workloads,
@@ -53,6 +54,9 @@ REPEATS = 2
 LAYOUTS = 4
 """Layouts of memory for a price, with the usual one. Where layout alone moves a count,
 three mark 6 in 100 differences that are none, four 2, and five less than 1."""
+
+_ROOMY = 768
+"""MiB for a guest with real programs, whose files are in its memory as well."""
 
 PRICE_CPUS = 1
 """Only one, since a sample could otherwise include a slice of another CPU."""
@@ -378,28 +382,29 @@ class Planner:
             path for source in compiled for path in compiler_files(self.arch, source)
         }
         programs = workload_programs(self.arch, [each.program for each in sized])
+        real = {each.name: each.real for each in sized if each.real}
         if part:
             programs.append(proof_programs(self.arch, part))
         return Work(
             job=job,
             cpus=cpus,
             exact=exact,
+            memory=_ROOMY if real else 0,
             programs=tuple(programs),
             modules=(*_proof_modules(part), *_workload_modules(sized)),
             files={portable(path): file_digest(path) for path in compiled},
             host_files={str(path): file_digest(path) for path in sorted(host_files)},
-            root=self._root(sized),
+            root=self._root(real.values()),
             texts={
                 path: text
-                for each in sized
-                if each.real
-                for path, text in each.real.texts(each.name).items()
+                for name, each in real.items()
+                for path, text in each.written(name).items()
             },
+            needs={name: each.needs for name, each in real.items() if each.needs},
         )
 
-    def _root(self, sized: Iterable[Workload]) -> Root | None:
-        """Plan the root of all real programs; None if there are none."""
-        real = [workload.real for workload in sized if workload.real]
+    def _root(self, real: Collection[Real]) -> Root | None:
+        """Plan the root of real programs; None if there are none."""
         if not real:
             return None
         names = {name for each in real for name in each.packages}

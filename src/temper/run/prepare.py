@@ -1,6 +1,6 @@
 """Builds what a plan needs, or finds it in the cache."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,11 +11,13 @@ from temper.errors import InputError
 from temper.kernel import (
     Cache,
     Given,
+    Image,
     Kernel,
     KernelSpec,
     Watched,
     build,
     build_module,
+    check_needs,
     footprint,
     ready_image,
     source_at,
@@ -75,13 +77,7 @@ class Workshop:
         Raises InputError if source, patches or compiler have changed since the plan
         was made, and whatever ``temper.kernel.build`` raises.
         """
-        spec = KernelSpec(
-            arch=self.arch,
-            source=source_at(absolute(plan.source), self.cache),
-            patches=tuple(map(absolute, plan.patches)),
-            options=plan.options,
-            base=plan.base,
-        )
+        spec = self._spec(plan)
         if spec.key() != plan.key:
             raise InputError(
                 f"{plan.title}: source, patches or compiler have changed since the "
@@ -119,11 +115,7 @@ class Workshop:
         Raises InputError if it changed after the plan was made, and whatever
         ``temper.kernel.ready_image`` raises.
         """
-        file = Path(plan.image)
-        config = Path(plan.config) if plan.config else None
-        digest = _unchanged_digest(plan, file)
-        given = Given(file, digest, plan.package, config)
-        image = ready_image(given, self.arch, self.cache, self.progress)
+        image = self._image(plan)
         facts = KernelFacts(
             key=plan.key,
             config_hash=image.config_hash,
@@ -133,6 +125,33 @@ class Workshop:
             image_hash=image.digest,
         )
         return image.path, facts
+
+    def check_needs(self, plan: KernelPlan, needs: Mapping[str, Iterable[str]]) -> None:
+        """Raise InputError if a kernel is known to lack what workloads need.
+
+        ``needs``: workload -> options. A kernel that others built is unpacked for
+        that, so whatever is wrong with it is raised, too.
+        """
+        if not plan.image:
+            # Its final configuration has all of them, or it does not build.
+            check_needs(needs, self._spec(plan).wanted, plan.title)
+        elif options := self._image(plan).options:
+            check_needs(needs, options, plan.title)
+
+    def _spec(self, plan: KernelPlan) -> KernelSpec:
+        return KernelSpec(
+            arch=self.arch,
+            source=source_at(absolute(plan.source), self.cache),
+            patches=tuple(map(absolute, plan.patches)),
+            options=plan.options,
+            base=plan.base,
+        )
+
+    def _image(self, plan: KernelPlan) -> Image:
+        file = Path(plan.image)
+        config = Path(plan.config) if plan.config else None
+        given = Given(file, _unchanged_digest(plan, file), plan.package, config)
+        return ready_image(given, self.arch, self.cache, self.progress)
 
     def module(self, plan: KernelPlan, kernel: Kernel, module: Module) -> Path:
         """Build or find a module for a kernel."""
@@ -150,9 +169,8 @@ def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
     """Build or find all that the boots of ``plan`` need."""
     workshop = Workshop(arch_named(plan.arch), cache, progress)
     for variant in plan.variants.values():
-        # Whatever is wrong inside a package shows before programs are built.
-        if variant.kernel.image:
-            workshop.given(variant.kernel)
+        # Whatever is wrong with a kernel shows before anything is built.
+        workshop.check_needs(variant.kernel, plan.work.needs)
     setups = {
         name: workshop.setup(variant, plan.work)
         for name, variant in plan.variants.items()
