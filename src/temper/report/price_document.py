@@ -6,7 +6,6 @@ from functools import partial
 from temper.analysis.models import PriceReport, Switches
 from temper.invocation import as_typed
 from temper.report import brief, words
-from temper.report.bar_plot import bar_plot
 from temper.report.configuration import configuration
 from temper.report.distributions import distributions
 from temper.report.document import (
@@ -68,6 +67,9 @@ def price_document(report: PriceReport) -> Document:
 
 def price_svg(report: PriceReport) -> str:
     """Return the picture of all workloads as an SVG file; empty without prices."""
+    # Imported here: only files and pages need what draws them, and that takes a second.
+    from temper.report.bar_plot import bar_plot  # noqa: PLC0415
+
     picture = picture_of_all(report)
     title = f"{words.heading(report)}: {report.title}, {report.arch}"
     return bar_plot(picture, title) if picture else ""
