@@ -10,6 +10,7 @@ import pytest
 from lab import ONE_LAYOUT, QUANTILES, SYSCALLS, Answer, ask
 
 from temper.digest import file_digest
+from temper.workloads import all_workloads, workloads
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -74,6 +75,30 @@ def compared(
         *("compare", str(package), str(unpacked), "--calls", "20000", *ONE_LAYOUT),
         *("--cmdline-a", f"{OPTION}=off", "--cmdline-b", f"{OPTION}=on"),
     )
+
+
+NEEDY = tuple(
+    each.name
+    for each in workloads(all_workloads(), 100)
+    if each.real and each.real.needs
+)
+
+
+@pytest.mark.parametrize(
+    "workload", [*NEEDY, "db/redis-get", "sched/hackbench-threads"]
+)
+def test_real_programs_run_on_it(workload: str, package: Path, tmp_path: Path) -> None:
+    """Also those that need what our small kernels lack."""
+    answer = ask(
+        tmp_path,
+        *("compare", str(package), str(package), "--calls", "1000", *ONE_LAYOUT),
+        *("--workload", workload),
+        *("--cmdline-a", f"{OPTION}=off", "--cmdline-b", f"{OPTION}=on"),
+    )
+    assert answer.status == 0, answer.output
+    assert answer.report["exact"], answer.report["exact_why"]
+    # Each operation is some system calls, which pay for the option.
+    assert answer.class_delta(workload, "kernel_instructions", "B") > 0
 
 
 def test_the_counts_are_exact(compared: Answer, unpacked: Path) -> None:

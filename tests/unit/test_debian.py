@@ -179,6 +179,32 @@ def test_sources_that_the_user_chose_replace_the_hosts(
     assert "sourcelist" not in (usual.folder / "apt.conf").read_text()
 
 
+def test_a_program_known_by_a_pattern_is_where_commands_find_it(
+    planned: Root, cache: Cache
+) -> None:
+    chosen = planned.model_copy(update={"programs": ("/usr/*/ask-1",), "files": ()})
+    found = files(root(chosen, ARCH, cache, Quiet()))
+    assert "programs/ask-1" in found
+    assert "lib/x86_64-linux-gnu/libanswer.so.1" in found
+    for pattern, why in (
+        ("/usr/*/nosuch", "none of the packages has"),
+        ("/usr/lib/*/libanswer.so*", "is more than one program"),
+    ):
+        wrong = planned.model_copy(update={"programs": (pattern,)})
+        with pytest.raises(InputError, match=why):
+            root(wrong, ARCH, cache, Quiet())
+
+
+def test_what_a_file_loads_comes_as_well(planned: Root, cache: Cache) -> None:
+    """A server's plug-ins are not programs, but need libraries."""
+    chosen = planned.model_copy(
+        update={"programs": (), "files": ("/usr/bin/ask-1", "/etc/answer/conf")}
+    )
+    assert "lib/x86_64-linux-gnu/libanswer.so.1" in files(
+        root(chosen, ARCH, cache, Quiet())
+    )
+
+
 def test_packages_are_fetched_from_where_they_were_found(
     planned: Root, fake: FakeApt, cache: Cache
 ) -> None:

@@ -6,8 +6,9 @@ from kernels import X86_64, fragments
 from temper.arch import ARCHES, Arch
 from temper.errors import BuildError, InputError
 from temper.kernel import base_named, base_names
-from temper.kernel.config import check_config, wanted_options
+from temper.kernel.config import check_config, check_needs, wanted_options
 from temper.record.plan import USUAL_BASE
+from temper.workloads import all_workloads, workloads
 
 
 def test_later_lines_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +50,30 @@ def test_every_base_has_options_for_every_architecture(arch: Arch, name: str) ->
     base = base_named(name)
     assert wanted_options(arch, [], base)["CONFIG_MODULES"] == "y"
     assert base.build_steps[arch.name] > 1000
+
+
+def test_a_kernel_that_lacks_what_a_workload_needs_is_refused() -> None:
+    needs = {"net/nginx": ("CONFIG_INET",), "db/postgres": ("CONFIG_SYSVIPC",)}
+    options = {"CONFIG_INET": "y", "CONFIG_SYSVIPC": "y"}
+    check_needs(needs, options, "Linux 6.12")
+    check_needs({}, {}, "Linux 6.12")
+    for lacking in ({}, {"CONFIG_SYSVIPC": "m"}, {"CONFIG_SYSVIPC": "n"}):
+        with pytest.raises(InputError) as error:
+            check_needs(needs, {"CONFIG_INET": "y", **lacking}, "Linux 6.12")
+        assert error.value.message == (
+            "db/postgres needs CONFIG_SYSVIPC, which Linux 6.12 lacks"
+        )
+        assert "--base cloud" in error.value.hint
+
+
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=ARCHES)
+def test_the_base_like_a_distributions_has_what_workloads_need(arch: Arch) -> None:
+    real = [each.real for each in workloads(all_workloads(), 100) if each.real]
+    needs = {"all": tuple(need for each in real for need in each.needs)}
+    assert needs["all"]
+    check_needs(needs, wanted_options(arch, (), base_named("cloud")), "cloud")
+    with pytest.raises(InputError):
+        check_needs(needs, wanted_options(arch, (), base_named("small")), "small")
 
 
 def test_an_unknown_base_is_refused(

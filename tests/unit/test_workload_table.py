@@ -49,10 +49,14 @@ def test_the_words_are_those_of_the_programs() -> None:
 
 def test_a_real_program_is_run_by_the_program_for_them_all() -> None:
     (redis,) = workloads(("db/redis-get",), 100)
-    assert redis.line == "run real db/redis-get 3 1"
+    assert redis.line == "run real db/redis-get 9 5"
     assert redis.real
-    assert redis.real.programs == ("/usr/bin/redis-server", "/usr/bin/redis-benchmark")
-    texts = redis.real.texts(redis.name)
+    assert redis.real.programs == (
+        "/usr/bin/redis-server",
+        "/usr/bin/redis-cli",
+        "/usr/bin/redis-benchmark",
+    )
+    texts = redis.real.written(redis.name)
     commands = {"commands/db/redis-get", "commands/db/redis-get.stdin"}
     assert set(texts) == commands | {"etc/passwd"}
     told = dict(
@@ -62,6 +66,29 @@ def test_a_real_program_is_run_by_the_program_for_them_all() -> None:
     assert told["ready"] in told["server"]
     assert told["ready"] in told["client"]
     assert f"-n {told['operations']} " in told["client"]
+
+
+def test_what_a_server_needs_is_written() -> None:
+    (postgres, nginx) = workloads(("db/postgres-select", "net/nginx"), 100)
+    assert postgres.real
+    lines = postgres.real.written(postgres.name)["commands/db/postgres-select"]
+    keys = [line.split(" ", 1)[0] for line in lines.splitlines()]
+    assert keys[:4] == ["user", "setup", "server", "ready"]
+    # What is known by a pattern has a place that a command can name.
+    assert "\nsetup /programs/initdb --pgdata=/tmp/data " in lines
+    assert "\nclient /programs/pgbench -h /tmp " in lines
+    assert "*/bin/initdb" in postgres.real.programs[0]
+    assert nginx.real
+    written = nginx.real.written(nginx.name)
+    assert "listen 127.0.0.1:8080" in written["nginx.conf"]
+
+
+def test_files_that_two_programs_write_are_the_same() -> None:
+    """All are in one initramfs."""
+    found: dict[str, str] = {}
+    for each in workloads(all_workloads(), 100):
+        for path, text in each.real.written(each.name).items() if each.real else ():
+            assert found.setdefault(path, text) == text
 
 
 def test_every_real_program_is_named_by_its_path() -> None:

@@ -75,5 +75,5 @@ def check_needs(
             if options.get(name, "n") != "y":
                 raise InputError(
                     f"{workload} needs {name}, which {title} lacks",
-                    "choose other workloads, or other kernels: those of --base cloud have it",
+                    "choose other workloads, or kernels of --base cloud",
                 )
