@@ -23,6 +23,7 @@ def summary(**changes: object) -> RunSummary:
         "arch": "x86_64",
         "setting": "",
         "cpu": "",
+        "base": "small",
         "started": NOON,
         "finished": NOON,
         "boots_done": 12,

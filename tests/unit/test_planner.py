@@ -148,7 +148,7 @@ def test_packages_come_from_where_the_user_says(
     plan = bench.planner.price(bench.feature, 1000, names=("db/redis-get",))
     assert plan.work.root
     assert plan.work.root.sources == file.read_text()
-    assert f" --packages-from {file}" in plan.command
+    assert f" --packages {file}" in plan.command
     # No package is needed, so none of this matters.
     file.unlink()
     assert bench.price().work.root is None
@@ -192,6 +192,7 @@ def test_workloads_that_are_named_replace_those_of_the_feature(
     assert packages == ["redis-server", "redis-tools"]
     assert plan.work.root.programs == (
         "/usr/bin/redis-benchmark",
+        "/usr/bin/redis-cli",
         "/usr/bin/redis-server",
     )
     assert {f"commands/{name}" for name in runs} <= plan.work.texts.keys()

@@ -66,6 +66,7 @@ Base = Annotated[
 PackagesFrom = Annotated[
     Path | None,
     typer.Option(
+        "--packages",
         help="Take the packages of real programs from where this file of apt's sources "
         "says, which may name a suite or a snapshot. Default: as /etc/apt says.",
         metavar="FILE",

@@ -147,7 +147,7 @@ class Apt:
 
     @property
     def _cure(self) -> str:
-        place = "the file of --packages-from" if self.sources else "/etc/apt"
+        place = "the file of --packages" if self.sources else "/etc/apt"
         return f"check the network and {place}, as for 'apt-get update'"
 
     def _apt(self, words: Iterable[str], cwd: Path | None = None) -> Finished:

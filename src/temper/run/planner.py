@@ -443,7 +443,7 @@ class Planner:
         if self.source:
             all_words += ["--source", self.source.resolve()]
         if self.packages_from:
-            all_words += ["--packages-from", self.packages_from.resolve()]
+            all_words += ["--packages", self.packages_from.resolve()]
         return shlex.join(str(word) for word in all_words)
 
     def _cmdline(self, *cmdlines: str) -> str:
