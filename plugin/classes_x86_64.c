@@ -15,6 +15,7 @@ enum {
 	STAC,
 	CLAC,
 	REP_STRING,
+	VERW,
 };
 
 const char *const class_names[] = {
@@ -28,6 +29,7 @@ const char *const class_names[] = {
 	[STAC] = "stac",
 	[CLAC] = "clac",
 	[REP_STRING] = "rep_string",
+	[VERW] = "verw", /* clears CPU buffers, too */
 	NULL,
 };
 
@@ -54,6 +56,12 @@ static bool is_prefix(uint8_t byte)
 	}
 }
 
+/* The field of a ModRM byte that tells the instructions of a group apart. */
+static unsigned int reg_of(uint8_t modrm)
+{
+	return modrm >> 3 & 7;
+}
+
 /* 0f 01: a group told apart by its ModRM byte. */
 static unsigned int group_0f01(uint8_t modrm)
 {
@@ -65,7 +73,7 @@ static unsigned int group_0f01(uint8_t modrm)
 	case 0xf9:
 		return RDTSC; /* rdtscp */
 	}
-	return modrm < 0xc0 && (modrm >> 3 & 7) == 7 ? INVLPG : OTHER;
+	return modrm < 0xc0 && reg_of(modrm) == 7 ? INVLPG : OTHER;
 }
 
 static bool is_string(uint8_t opcode)
@@ -95,6 +103,8 @@ unsigned int insn_class(const uint8_t *bytes, size_t size)
 	if (size < 2 || bytes[0] != 0x0f)
 		return OTHER;
 	switch (bytes[1]) {
+	case 0x00:
+		return size > 2 && reg_of(bytes[2]) == 5 ? VERW : OTHER;
 	case 0x30:
 		return WRMSR;
 	case 0x31:
@@ -104,7 +114,7 @@ unsigned int insn_class(const uint8_t *bytes, size_t size)
 	case 0x01:
 		return size > 2 ? group_0f01(bytes[2]) : OTHER;
 	case 0x22:
-		return size > 2 && (bytes[2] >> 3 & 7) == 3 ? MOV_CR3 : OTHER;
+		return size > 2 && reg_of(bytes[2]) == 3 ? MOV_CR3 : OTHER;
 	case 0x38:
 		return size > 2 && bytes[2] == 0x82 ? INVPCID : OTHER;
 	}

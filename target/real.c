@@ -8,6 +8,8 @@
  *   server COMMAND    runs from before the first sample until after the last
  *   ready ADDRESS     where the server takes connections: the path of a Unix socket,
  *                     or 127.0.0.1:PORT
+ *   probe COMMAND     is run again and again until it ends with status 0: the server
+ *                     serves, which takes connections before
  *   load COMMAND      runs once when the server is ready; in the order of the lines
  *   client COMMAND    what one sample runs; it must end with status 0
  *   says TEXT         part of what the client prints if it did its work
@@ -60,7 +62,7 @@ struct commands {
 
 static struct spec {
 	struct commands setup, load;
-	struct command server, client;
+	struct command server, probe, client;
 	char *ready, *says, *never;
 	unsigned int operations, user;
 } spec;
@@ -177,6 +179,8 @@ static void take(char *line)
 		add(value, &spec.load);
 	else if (!strcmp(key, "server"))
 		split(value, &spec.server);
+	else if (!strcmp(key, "probe"))
+		split(value, &spec.probe);
 	else if (!strcmp(key, "client"))
 		split(value, &spec.client);
 	else if (!strcmp(key, "ready"))
@@ -236,14 +240,19 @@ static pid_t start(const struct command *command, const char *log)
 	return program;
 }
 
-static void run(const struct command *command, const char *log)
+static bool succeeds(const struct command *command, const char *log)
 {
 	pid_t program = start(command, log);
 	int status;
 
 	if (waitpid(program, &status, 0) != program)
 		fail("waitpid");
-	if (status)
+	return !status;
+}
+
+static void run(const struct command *command, const char *log)
+{
+	if (!succeeds(command, log))
 		blame(command, "failed", log);
 }
 
@@ -304,19 +313,24 @@ static bool answers(void)
 	return connects(AF_INET, &remote, sizeof(remote));
 }
 
+static bool serves(void)
+{
+	return answers() && (!spec.probe.words[0] || succeeds(&spec.probe, SETUP_LOG));
+}
+
 static void start_server(void)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	int status;
 
 	server = start(&spec.server, SERVER_LOG);
-	for (int tries = 0; !answers(); tries++) {
+	for (int tries = 0; !serves(); tries++) {
 		if (waitpid(server, &status, WNOHANG) == server) {
 			server = 0;
 			blame(&spec.server, "ended at once", SERVER_LOG);
 		}
 		if (tries == WAIT_SECONDS * 100)
-			blame(&spec.server, "takes no connection", SERVER_LOG);
+			blame(&spec.server, "does not serve", SERVER_LOG);
 		nanosleep(&pause, NULL);
 	}
 }

@@ -45,6 +45,8 @@ class Real(Plain):
     """The command that runs meanwhile; empty: none."""
     ready: str = ""
     """Where the server takes connections: a Unix socket, or 127.0.0.1:PORT."""
+    probe: str = ""
+    """A command that fails until the server serves; empty: ready is enough."""
     setup: tuple[str, ...] = ()
     """Commands that run once, before the server."""
     load: tuple[str, ...] = ()
@@ -63,7 +65,9 @@ class Real(Plain):
     @property
     def programs(self) -> tuple[str, ...]:
         """The paths of all its programs."""
-        commands = filter(None, (*self.setup, self.server, *self.load, self.client))
+        commands = filter(
+            None, (*self.setup, self.server, self.probe, *self.load, self.client)
+        )
         return tuple(dict.fromkeys(command.split()[0] for command in commands))
 
     def written(self, name: str) -> dict[str, str]:
@@ -82,6 +86,7 @@ class Real(Plain):
         yield from (("setup", _placed(command)) for command in self.setup)
         yield "server", _placed(self.server)
         yield "ready", self.ready
+        yield "probe", self.probe and _placed(self.probe)
         yield from (("load", _placed(command)) for command in self.load)
         yield "client", _placed(self.client)
         yield "says", self.says

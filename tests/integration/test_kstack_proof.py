@@ -209,6 +209,10 @@ def test_no_variant_has_fewer_bits_on_arm64(proved_arm64: Answer, variant: str) 
     assert found["distinct_positions"] == found["claimed_positions"] == 64
 
 
+def test_stock_arm64_does_not_hang_on_the_clock(proved_arm64: Answer) -> None:
+    assert outcomes(proved_arm64, "stock")["prediction"] == "BLOCKED"
+
+
 def test_off_is_always_at_the_same_place(proved_anywhere: Answer) -> None:
     assert figures(proved_anywhere, "off", "prediction")["same_as_last_rate"] == 1
 

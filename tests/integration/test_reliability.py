@@ -39,7 +39,7 @@ PRICE = (
     *("price", "kstack", "--variants", "off,stock", "--calls", "1000"),
     *("--layouts", "1"),
 )
-PROVE = ("prove", "kstack", "--variants", "off,stock", "--proofs", "prediction")
+PROVE = ("prove", "kstack", "--variants", "off,temper", "--proofs", "prediction")
 WAY_ON = "finished boots are kept; resume with: temper {} --arch x86_64 --resume 1"
 PATIENCE = 300.0
 """Seconds for what takes five on an idle host."""

@@ -32,6 +32,10 @@ CLASSES = {
         *("repz scasl", "rep insb", "rep insl", "rep outsb", "rep outsw"),
         *("rep movsb %gs:(%rsi),%es:(%rdi)", "rep stosb %al,%es:(%edi)"),
     ],
+    "verw": [
+        *("verw %ax", "verw %r9w", "verw (%rsp)", "verw 0x10(%r12)"),
+        *("verw 0x1234(%rip)", "verw %gs:(%rdi)", "verw %cs:0x1234(%rip)"),
+    ],
     # All that stands next to them in the opcode map, and what looks like them.
     "other": [
         *("nop", "nopw 0x0(%rax,%rax)", "endbr64", "lfence", "ret", "mov %eax,%ecx"),
@@ -44,7 +48,15 @@ CLASSES = {
         *("invept (%rax),%rcx", "invvpid (%rax),%rcx", "movbe (%rax),%ecx"),
         *("pshufb %xmm1,%xmm0", "rdpmc", "rdrand %rax", "rdseed %rax", "rdpid %rax"),
         *("syscall", "sysretq", "sysenter", "clts", "invd", "wbinvd", "cpuid"),
-        *("sldt (%rax)", "ltr %ax", "verr %ax", "rdgsbase %rax", "wrgsbase %rax"),
+        *(
+            "sldt (%rax)",
+            "ltr %ax",
+            "verr %ax",
+            "verr (%rsp)",
+            "lldt %ax",
+            "rdgsbase %rax",
+            "wrgsbase %rax",
+        ),
         # The second bytes of others after another first one.
         *("add %esi,(%rcx)", "mov %dh,(%rax)", "cmp %dh,(%rdx)", "mov %esp,(%rdx)"),
         # The bytes of others as operands.
@@ -112,6 +124,7 @@ NEEDED = {
     "mov %rax,%cr3": 3,
     "invpcid (%r10),%rdx": 5,
     "rep movsq": 3,
+    "verw (%rsp)": 3,
 }
 """Instruction -> bytes that tell its class; what follows are operands."""
 
