@@ -34,10 +34,14 @@ enum {
 	PATIENCE_MS = 60,
 	/* After the first ticks of a sleep: then they have stopped. */
 	SLEPT_MS = 40,
-	/* So much longer, by turns. */
-	SLEEPS_MS = 30,
+	/*
+	 * So much longer, by turns: far longer than a busy host makes ticks late, and no
+	 * whole number of ticks, so that one does not always come right after the sleep.
+	 */
+	SLEEPS_MS = 61,
 	SLEEPS = 4,
-	AWAKE_MS = 4,
+	/* Half a tick, since the first one that comes draws a key. */
+	AWAKE_MS = 2,
 	/* The last one stands for all that are later. */
 	MOST_MS = 256,
 	/* All scenes take a few seconds. */
