@@ -9,7 +9,7 @@ from temper.arch import arch_named
 from temper.catalog import Feature, feature_named
 from temper.kernel import Cache, KernelSpec, find_source
 from temper.paths import REPOSITORY
-from temper.record.plan import KernelPlan
+from temper.record.plan import USUAL_BASE, KernelPlan
 from temper.run.events import plan_events
 from temper.run.planner import Planner
 from temper.run.stress import plan_stress
@@ -41,6 +41,7 @@ class Listed:
     """So many patches of the series; None: all."""
     config: tuple[str, ...] = ()
     """Options in addition to the variant's."""
+    base: str = USUAL_BASE
     again: bool = False
     """Built in another cache than the usual one."""
     check_all: bool = False
@@ -53,7 +54,8 @@ class Listed:
         trial = f", {self.trial}" if self.trial else ""
         names = "+".join(self.features)
         config = "".join(f", {option}" for option in self.config)
-        return f"{self.arch} {names} {self.variant}{part}{config}{trial}{again}"
+        base = "" if self.base == USUAL_BASE else f", on {self.base}"
+        return f"{self.arch} {names} {self.variant}{base}{part}{config}{trial}{again}"
 
     @property
     def asked(self) -> "Asked":
@@ -73,6 +75,7 @@ class Listed:
                 for option in (*each.config, *variant.config)
             )
             + tuple(self.config),
+            base=self.base,
         )
         return Asked(spec.key(), self.again)
 

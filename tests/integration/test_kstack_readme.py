@@ -1,15 +1,12 @@
-"""The tables in kstack's README are what is measured.
+"""The tables of system calls in kstack's README are what is measured.
 
 ``TEMPER_REGENERATE=1 .venv/bin/pytest tests/integration/test_kstack_readme.py`` writes
-them anew, between their markers; look at the difference before committing it.
+them anew.
 """
-
-import os
-import re
-from dataclasses import dataclass
 
 import pytest
 from lab import QUANTILES, SYSCALLS, VARIANTS, Answer
+from readme_tables import Table, regenerating
 
 from temper.catalog import feature_named
 
@@ -41,51 +38,6 @@ MEAN_TOLERANCE = 0.4
 """Instructions: stock arm64 has one dear call in 48, at times one more in all."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of the README: a workload, a result class and figures in each row."""
-
-    kind: str
-    """The word in its markers."""
-    arch: str
-    columns: tuple[str, ...]
-    rows: dict[tuple[str, str], tuple[str, ...]]
-
-    @property
-    def place(self) -> re.Pattern[str]:
-        """What finds, in three groups, the markers and the table inside."""
-        begin, end = f"<!-- {self.kind} {self.arch} -->", f"<!-- /{self.kind} -->"
-        return re.compile(rf"(^{begin}\n)(.*?)(^{end}$)", re.MULTILINE | re.DOTALL)
-
-    @property
-    def markdown(self) -> str:
-        header = ("workload", "class", *self.columns)
-        rule = ("---", "---", *("---:" for _ in self.columns))
-        rows = [(*row, *cells) for row, cells in self.rows.items()]
-        return "".join(f"| {' | '.join(row)} |\n" for row in (header, rule, *rows))
-
-    def regenerate(self) -> None:
-        text = README.read_text(encoding="utf-8")
-        new, times = self.place.subn(rf"\g<1>{self.markdown}\g<3>", text)
-        assert times == 1, f"{README} has no place for {self.kind} of {self.arch}"
-        README.write_text(new, encoding="utf-8")
-
-    def written(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """Return the rows in the README; fail where they are not these ones."""
-        found = self.place.search(README.read_text(encoding="utf-8"))
-        assert found, f"{README} has no {self.kind} of {self.arch}"
-        cells = [
-            [cell.strip() for cell in line.strip("|").split("|")]
-            for line in found[2].strip().splitlines()
-        ]
-        assert cells, f"{README} has no {self.kind} of {self.arch}"
-        header, _rule, *rows = cells
-        assert tuple(header) == ("workload", "class", *self.columns)
-        written = {(row[0], row[1]): tuple(row[2:]) for row in rows}
-        assert list(written) == list(self.rows)
-        return written
-
-
 def as_text(value: float, form: str) -> str:
     # Adding 0 makes 0 of -0.
     return f"{round(value, 1) + 0:{form}.1f}".removesuffix(".0")
@@ -106,7 +58,7 @@ def prices(answer: Answer) -> Table:
         found = [answer.prices(workload, variant)[name] for variant in VARIANTS[1:]]
         deltas = [as_text(delta, "+,") for _, delta in found]
         rows[workload, name] = (as_text(found[0][0], ","), *deltas)
-    return Table("prices", answer.report["arch"], VARIANTS, rows)
+    return Table(README, "prices", answer.report["arch"], VARIANTS, rows)
 
 
 def shares(answer: Answer) -> Table:
@@ -129,14 +81,15 @@ def shares(answer: Answer) -> Table:
         *("stock, published", "stock"),
         *("upstream's, published", "lfsr", "temper"),
     )
-    return Table("shares", arch, columns, rows)
+    return Table(README, "shares", arch, columns, rows)
 
 
 def check(answer: Answer, table: Table, mean_tolerance: float) -> None:
     """Compare the README with ``table``; where asked to, write it first."""
-    if os.environ.get("TEMPER_REGENERATE"):
+    if regenerating():
         table.regenerate()
     written = table.written()
+    assert list(written) == list(table.rows)
     answer.need_known_kernel()
     for row, cells in table.rows.items():
         told = [as_number(cell) for cell in written[row]]

@@ -509,6 +509,9 @@ def test_long_workloads_may_be_silent_for_longer() -> None:
     assert many.silence >= 5_000
     assert many.total > Limits().total
     assert Limits.for_calls(100_000_000, ARM64).silence > many.silence
+    programs = Limits.for_calls(0, X86_64, programs=2)
+    assert programs.silence > Limits().silence
+    assert programs.total == Limits().total + 2 * (programs.silence - Limits().silence)
 
 
 def test_several_cpus_run_in_turn(host: Host) -> None:

@@ -132,4 +132,4 @@ def _readable(store: Store) -> Iterator[StoredRun]:
 def _limits(plan: RunPlan, arch: Arch) -> Limits:
     if plan.trial and plan.trial.seconds:
         return Limits.for_stress(plan.trial.seconds)
-    return Limits.for_calls(plan.calls, arch)
+    return Limits.for_calls(plan.calls, arch, len(plan.work.real_programs))

@@ -1,0 +1,109 @@
+"""The tables of real programs in the READMEs are what is measured.
+
+``TEMPER_REGENERATE=1 .venv/bin/pytest tests/integration/test_real_readme.py`` measures
+all programs, for half an hour, and writes the tables anew. The check measures a few.
+"""
+
+from pathlib import Path
+
+import pytest
+from lab import Answer, ask
+from readme_tables import Table, regenerating
+
+from temper.catalog import feature_named
+from temper.workloads import all_workloads, workloads
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(7200),
+]
+
+README = feature_named("kstack").folder / "README.md"
+VARIANTS = ("off", "stock", "temper")
+CLASSES = ("p50", "whole-loop")
+LONG = "net/memcached-slab-rebalance"
+"""Not in the table: two thirds of a sample are the start of the client."""
+REAL = tuple(
+    each.name
+    for each in workloads(all_workloads(), 100)
+    if each.real and each.name != LONG
+)
+FEW = ("db/sqlite", "lang/python-start", "sched/hackbench-processes")
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    named = REAL if regenerating() else FEW
+    return ask(
+        tmp_path_factory.mktemp("price"),
+        *("price", "kstack", "--variants", ",".join(VARIANTS), "--base", "cloud"),
+        *("--calls", "1000", "--layouts", "2"),
+        *(word for name in named for word in ("--workload", name)),
+    )
+
+
+def kernels_share(answer: Answer, workload: str) -> float:
+    """Return how much of what the baseline executes is the kernel's, in percent."""
+    counted = {
+        row["class"]: row["baseline_per_operation"]
+        for row in answer.report["classes"]
+        if row["workload"] == workload
+    }
+    kernel, user = counted["kernel_instructions"], counted["user_instructions"]
+    return float(100 * kernel / (kernel + user))
+
+
+def prices(answer: Answer, readme: Path) -> Table:
+    """Return what each program pays, the dearest for our series first."""
+    found = {
+        (row["workload"], row["class"], row["variant"]): row
+        for row in answer.report["rows"]
+        if row["class"] in CLASSES
+    }
+    named = {workload for workload, *_ in found}
+    by_cost = sorted(
+        named, key=lambda each: -found[each, CLASSES[0], VARIANTS[-1]]["delta_percent"]
+    )
+    rows = {}
+    for workload in by_cost:
+        for name in CLASSES:
+            ours = [found[workload, name, variant] for variant in VARIANTS[1:]]
+            rows[workload, name] = (
+                f"{kernels_share(answer, workload):.0f} %",
+                f"{ours[0]['baseline_value']:,.0f}",
+                *(_difference(row) for row in ours),
+            )
+    columns = ("kernel's part", *VARIANTS)
+    return Table(readme, "programs", answer.report["arch"], columns, rows)
+
+
+def _difference(row: dict[str, float]) -> str:
+    """Return a difference and its spread over layouts, in percent of the baseline."""
+    spread = 100 * row["spread"] / row["baseline_value"]
+    return f"{row['delta_percent']:+.2f} ±{spread:.2f} %"
+
+
+def _numbers(cell: str) -> tuple[float, float]:
+    value, spread = cell.removesuffix(" %").split(" ±")
+    return float(value), float(spread)
+
+
+def test_the_prices_of_programs_are_what_is_measured(answer: Answer) -> None:
+    assert answer.status == 0, answer.output
+    table = prices(answer, README)
+    if regenerating():
+        table.regenerate()
+    written = table.written()
+    answer.need_known_kernel()
+    assert {workload for workload, _ in written} == set(REAL)
+    for row, (part, baseline, *measured) in table.rows.items():
+        their_part, their_baseline, *told = written[row]
+        assert their_part == part, row
+        # What ran before in the same boot decides where a program finds its memory.
+        assert float(their_baseline.replace(",", "")) == pytest.approx(
+            float(baseline.replace(",", "")), rel=0.01
+        ), row
+        for ours, theirs in zip(measured, told, strict=True):
+            (now, moved), (before, moves) = _numbers(ours), _numbers(theirs)
+            assert abs(now - before) <= moved + moves + 0.05, row
