@@ -267,7 +267,6 @@ def test_a_plan_says_all_that_its_verdict_depends_on(bench: Bench) -> None:
     # Ours is left out: what has to hold is what all proofs expect to.
     assert plan.hardened == ()
     assert plan.variants["stock"].expect == {
-        "prediction": Outcome.BLOCKED,
         "across-tasks": Outcome.BLOCKED,
         "early": Outcome.BLOCKED,
     }
