@@ -111,15 +111,7 @@ def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
 
 @pytest.fixture(scope="session")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    """Attack all of kstack; again if all that was missed is a sabotage.
-
-    Some show only while a CPU sleeps, and on a busy host the guest may not sleep.
-    """
-    command = ("prove", "kstack", "--sabotage")
-    answer = ask(tmp_path_factory.mktemp("prove"), *command)
-    if answer.unexpected() and answer.unexpected() <= set(answer.report["sabotages"]):
-        answer = ask(tmp_path_factory.mktemp("prove"), *command)
-    return answer
+    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", "--sabotage")
 
 
 @pytest.fixture(scope="session")

@@ -86,15 +86,6 @@ class Answer:
             if (row["workload"], row["class"], row["variant"]) == wanted
         )
 
-    def unexpected(self) -> set[str]:
-        """Return the variants of which a proof found what nobody expects."""
-        return {
-            variant
-            for variant, found in self.report["evidence"].items()
-            for each in found.values()
-            if each["expected"] not in (None, each["outcome"])
-        }
-
     def boots(self) -> list[BootResults]:
         """Return the boots of all variants."""
         found = results_by_variant(self.run)

@@ -34,12 +34,11 @@ enum {
 	PATIENCE_MS = 60,
 	/* After the first ticks of a sleep: then they have stopped. */
 	SLEPT_MS = 40,
-	/*
-	 * So much longer, by turns: far longer than a busy host makes ticks late, and no
-	 * whole number of ticks, so that one does not always come right after the sleep.
-	 */
-	SLEEPS_MS = 61,
+	/* So much longer, by turns; no whole number of ticks, or one comes right after. */
+	SLEEPS_MS = 41,
 	SLEEPS = 4,
+	/* In which RCU is done with a task that ended: its timers wake CPU 0. */
+	SETTLE_MS = 100,
 	/* Half a tick, since the first one that comes draws a key. */
 	AWAKE_MS = 2,
 	/* The last one stands for all that are later. */
@@ -349,8 +348,11 @@ struct told {
 	struct kstack_probe_state state;
 };
 
-/* Read the key of CPU 0 while the task there sleeps and the tick has stopped. */
-static void read_key_of_sleeper(const struct attack *a, struct told *told)
+/*
+ * Read the key of CPU 0 while the task there sleeps for @us and the tick has stopped. To
+ * end before it wakes would be work for RCU.
+ */
+static void read_key_of_sleeper(const struct attack *a, struct told *told, uint64_t us)
 {
 	stay_on_cpu(1);
 	while (!atomic_load(&told->go))
@@ -359,6 +361,7 @@ static void read_key_of_sleeper(const struct attack *a, struct told *told)
 	told->state = read_generator(a->probe, a->symbol, 0);
 	told->begin = counter();
 	atomic_store(&told->done, true);
+	nap(us);
 }
 
 /* Return whether the key was read before the task woke, as far as the host let it be. */
@@ -369,10 +372,11 @@ static bool play_sleeper(const struct attack *a, struct drawn *d, struct told *t
 	bool in_time;
 
 	if (reader == 0) {
-		read_key_of_sleeper(a, told);
+		read_key_of_sleeper(a, told, us);
 		_exit(0);
 	}
 	stay_on_cpu(0);
+	nap(SETTLE_MS * 1000);
 	state = read_new_state(a, 0);
 	atomic_store(&told->go, true);
 	nap(us);
