@@ -86,6 +86,16 @@ class Answer:
             if (row["workload"], row["class"], row["variant"]) == wanted
         )
 
+    def kernels_share(self, workload: str) -> float:
+        """Return which part of what the baseline executes is the kernel's."""
+        counted = {
+            row["class"]: float(row["baseline_per_operation"])
+            for row in self.report["classes"]
+            if row["workload"] == workload
+        }
+        kernel = counted["kernel_instructions"]
+        return kernel / (kernel + counted["user_instructions"])
+
     def boots(self) -> list[BootResults]:
         """Return the boots of all variants."""
         found = results_by_variant(self.run)

@@ -1,10 +1,8 @@
-"""The tables of real programs in the READMEs are what is measured.
+"""The table of real programs in kstack's README is what is measured.
 
 ``TEMPER_REGENERATE=1 .venv/bin/pytest tests/integration/test_real_readme.py`` measures
-all programs, for half an hour, and writes the tables anew. The check measures a few.
+all programs, for half an hour, and writes the table anew. The check measures a few.
 """
-
-from pathlib import Path
 
 import pytest
 from lab import Answer, ask
@@ -43,23 +41,12 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     )
 
 
-def kernels_share(answer: Answer, workload: str) -> float:
-    """Return how much of what the baseline executes is the kernel's, in percent."""
-    counted = {
-        row["class"]: row["baseline_per_operation"]
-        for row in answer.report["classes"]
-        if row["workload"] == workload
-    }
-    kernel, user = counted["kernel_instructions"], counted["user_instructions"]
-    return float(100 * kernel / (kernel + user))
-
-
 def calls(answer: Answer, workload: str) -> float:
     """Return how many system calls an operation is: stock has an rdtsc in each."""
     return answer.class_delta(workload, "kernel_rdtsc", "stock")
 
 
-def prices(answer: Answer, readme: Path) -> Table:
+def prices(answer: Answer) -> Table:
     """Return what each program pays, the dearest for our series first."""
     found = {
         (row["workload"], row["class"], row["variant"]): row
@@ -75,13 +62,13 @@ def prices(answer: Answer, readme: Path) -> Table:
         for name in CLASSES:
             ours = [found[workload, name, variant] for variant in VARIANTS[1:]]
             rows[workload, name] = (
-                f"{kernels_share(answer, workload):.0f} %",
+                f"{100 * answer.kernels_share(workload):.0f} %",
                 f"{calls(answer, workload):,.1f}",
                 f"{ours[0]['baseline_value']:,.0f}",
                 *(_difference(row) for row in ours),
             )
     columns = ("kernel's part", "calls", *VARIANTS)
-    return Table(readme, "programs", answer.report["arch"], columns, rows)
+    return Table(README, "programs", answer.report["arch"], columns, rows)
 
 
 def _difference(row: dict[str, float]) -> str:
@@ -101,7 +88,7 @@ def _numbers(cell: str) -> tuple[float, float]:
 
 def test_the_prices_of_programs_are_what_is_measured(answer: Answer) -> None:
     assert answer.status == 0, answer.output
-    table = prices(answer, README)
+    table = prices(answer)
     if regenerating():
         table.regenerate()
     written = table.written()

@@ -48,15 +48,8 @@ CLASSES = {
         *("invept (%rax),%rcx", "invvpid (%rax),%rcx", "movbe (%rax),%ecx"),
         *("pshufb %xmm1,%xmm0", "rdpmc", "rdrand %rax", "rdseed %rax", "rdpid %rax"),
         *("syscall", "sysretq", "sysenter", "clts", "invd", "wbinvd", "cpuid"),
-        *(
-            "sldt (%rax)",
-            "ltr %ax",
-            "verr %ax",
-            "verr (%rsp)",
-            "lldt %ax",
-            "rdgsbase %rax",
-            "wrgsbase %rax",
-        ),
+        *("sldt (%rax)", "ltr %ax", "verr %ax", "verr (%rsp)", "lldt %ax"),
+        *("rdgsbase %rax", "wrgsbase %rax"),
         # The second bytes of others after another first one.
         *("add %esi,(%rcx)", "mov %dh,(%rax)", "cmp %dh,(%rdx)", "mov %esp,(%rdx)"),
         # The bytes of others as operands.

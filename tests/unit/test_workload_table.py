@@ -73,10 +73,13 @@ def test_what_a_server_needs_is_written() -> None:
     assert postgres.real
     lines = postgres.real.written(postgres.name)["commands/db/postgres-select"]
     keys = [line.split(" ", 1)[0] for line in lines.splitlines()]
-    assert keys[:4] == ["user", "setup", "server", "ready"]
+    assert keys[:6] == ["user", "setup", "server", "ready", "probe", "load"]
     # What is known by a pattern has a place that a command can name.
     assert "\nsetup /programs/initdb --pgdata=/tmp/data " in lines
     assert "\nclient /programs/pgbench -h /tmp " in lines
+    # It takes connections before it answers queries.
+    assert "\nprobe /programs/pg_isready -h /tmp\n" in lines
+    assert any(path.endswith("/pg_isready") for path in postgres.real.programs)
     assert "*/bin/initdb" in postgres.real.programs[0]
     assert nginx.real
     written = nginx.real.written(nginx.name)
