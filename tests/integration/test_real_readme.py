@@ -81,9 +81,13 @@ def _count(cell: str) -> float:
     return float(cell.replace(",", ""))
 
 
+def _percent(cell: str) -> float:
+    return float(cell.removesuffix(" %"))
+
+
 def _numbers(cell: str) -> tuple[float, float]:
-    value, spread = cell.removesuffix(" %").split(" ±")
-    return float(value), float(spread)
+    value, spread = cell.split(" ±")
+    return float(value), _percent(spread)
 
 
 def test_the_prices_of_programs_are_what_is_measured(answer: Answer) -> None:
@@ -96,10 +100,11 @@ def test_the_prices_of_programs_are_what_is_measured(answer: Answer) -> None:
     assert {workload for workload, _ in written} == set(REAL)
     for row, (part, made, baseline, *measured) in table.rows.items():
         their_part, their_made, their_baseline, *told = written[row]
-        assert their_part == part, row
-        assert _count(their_made) == pytest.approx(_count(made), rel=0.02, abs=0.1), row
         # What ran before in the same boot decides where a program finds its memory.
-        assert _count(their_baseline) == pytest.approx(_count(baseline), rel=0.01), row
+        assert _percent(their_part) == pytest.approx(_percent(part), abs=2), row
+        assert _count(their_made) == pytest.approx(_count(made), rel=0.02, abs=0.1), row
+        near = pytest.approx(_count(baseline), rel=0.01 if row[1] == "p50" else 0.03)
+        assert _count(their_baseline) == near, row
         for ours, theirs in zip(measured, told, strict=True):
             (now, moved), (before, moves) = _numbers(ours), _numbers(theirs)
-            assert abs(now - before) <= moved + moves + 0.05, row
+            assert abs(now - before) <= moved + moves + 0.1, row
