@@ -84,9 +84,17 @@ NEEDY = tuple(
 )
 
 
-def test_real_programs_run_on_it(package: Path, tmp_path: Path) -> None:
-    """Also those that need what our small kernels lack."""
-    named = (*NEEDY, "db/redis-get", "db/sqlite", "sched/hackbench-threads")
+@pytest.mark.parametrize(
+    "named",
+    [
+        pytest.param(("net/nginx",), id="nginx"),
+        pytest.param(NEEDY, id="all", marks=pytest.mark.check_all),
+    ],
+)
+def test_real_programs_run_on_it(
+    package: Path, tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    """Those that need what our small kernels lack."""
     answer = ask(
         tmp_path,
         *("compare", str(package), str(package), "--calls", "1000", *ONE_LAYOUT),

@@ -20,29 +20,47 @@ REAL = tuple(
 )
 IN_USER_SPACE = ("compress/zstd", "crypto/openssl")
 REDIS = "db/redis-get"
+# One of each kind: a client and a server, many tasks, one task, hardly any kernel.
+FEW = (
+    *IN_USER_SPACE,
+    REDIS,
+    "sched/hackbench-processes",
+    "db/sqlite",
+    "lang/python-start",
+)
 
 
-def priced(folder: Path, *options: str) -> Answer:
-    named = [word for name in REAL for word in ("--workload", name)]
+def priced(folder: Path, programs: tuple[str, ...], *options: str) -> Answer:
+    named = [word for name in programs for word in ("--workload", name)]
     variants = ("--variants", "off,stock")
     size = ("--calls", "1000", *ONE_LAYOUT)
     return ask(folder, "price", "kstack", *variants, *named, *size, *options)
 
 
-@pytest.fixture(scope="module", params=[(), ARM64], ids=["x86_64", "arm64"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((FEW,), id="x86_64"),
+        pytest.param((FEW, *ARM64), id="arm64"),
+        pytest.param((REAL,), id="x86_64-all", marks=pytest.mark.check_all),
+        pytest.param((REAL, *ARM64), id="arm64-all", marks=pytest.mark.check_all),
+    ],
+)
 def answer(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Answer:
-    return priced(tmp_path_factory.mktemp("price"), *request.param)
+    answer = priced(tmp_path_factory.mktemp("price"), *request.param)
+    assert {row["workload"] for row in answer.report["rows"]} == set(request.param[0])
+    return answer
 
 
 def test_all_are_priced_exactly(answer: Answer) -> None:
     assert answer.status == 0
     assert answer.report["exact"]
-    assert {row["workload"] for row in answer.report["rows"]} == set(REAL)
+    named = {row["workload"] for row in answer.report["rows"]}
     for boot in answer.boots():
         assert boot.facts.status == "ok", boot.facts.error
-        assert set(boot.workloads) == set(REAL)
+        assert set(boot.workloads) == named
 
 
 def test_the_versions_are_part_of_the_result(answer: Answer) -> None:
@@ -56,7 +74,11 @@ def test_what_hardly_enters_the_kernel_hardly_pays(answer: Answer) -> None:
     for workload in IN_USER_SPACE:
         assert answer.kernels_share(workload) < 0.25
         before, more = answer.prices(workload, "stock")["mean"]
-        assert abs(more) < before / 1000
+        # Which pages are free, after other programs, moves the kernel's part: by 0.3 %
+        # of openssl's run on arm64.
+        assert abs(more) < before / 100
+        moved = answer.class_delta(workload, "user_instructions", "stock")
+        assert abs(moved) < before / 1000
 
 
 # What stock has more of in each system call, by far, whatever else a program does.
