@@ -31,7 +31,8 @@ class InfraError(TemperError):
 class BootError(TemperError):
     """The kernel's fault: it panicked, hung, or its init died.
 
-    ``console`` is what the kernel had printed by then.
+    ``console`` is what the kernel had printed by then, ``records`` the lines that its
+    target had sent.
     """
 
     exit_code = 4
@@ -39,6 +40,7 @@ class BootError(TemperError):
     def __init__(self, message: str, hint: str = "", console: str = "") -> None:
         super().__init__(message, hint)
         self.console = console
+        self.records: list[str] = []
 
 
 class BuildError(TemperError):

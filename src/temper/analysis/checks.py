@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from temper.analysis.audit import AuditedOption, AuditReport
 from temper.analysis.exposure import ExposureReport
 from temper.analysis.in_force import objection
 from temper.analysis.models import (
@@ -53,7 +54,14 @@ class Suite:
         return next(result for result in order if result in results)
 
 
-Checked = PriceReport | ProofReport | TrialReport | ExactnessReport | ExposureReport
+Checked = (
+    PriceReport
+    | ProofReport
+    | AuditReport
+    | TrialReport
+    | ExactnessReport
+    | ExposureReport
+)
 
 
 def suites(report: Checked) -> list[Suite]:
@@ -66,6 +74,8 @@ def suites(report: Checked) -> list[Suite]:
             parts = _of_price(report)
         case ProofReport():
             parts = _of_proof(report)
+        case AuditReport():
+            parts = _of_audit(report)
         case TrialReport():
             parts = {"boots": [*map(_boot, report.boots), *_missing(report.missing)]}
         case ExactnessReport():
@@ -149,6 +159,30 @@ def _of_variant(report: PriceReport, variant: str) -> Iterator[Check]:
         if row.result_class == "p50" and row.without_ticks and row.variant == variant:
             price = f"p50 {row.value:g} {row.unit}, {row.delta:+g} compared with "
             yield _check(row.workload, True, [price + report.baseline])
+
+
+def _of_audit(report: AuditReport) -> _Parts:
+    why = [report.refused] if report.refused else []
+    why += [f"{name}: {error}" for name, error in report.failed.items()]
+    why += [f"{name}: it has not booted yet" for name in report.missing]
+    return {
+        "options": list(map(_audited, report.options)),
+        "audit": [_check("complete", report.complete, why)],
+    }
+
+
+def _audited(option: AuditedOption) -> Check:
+    """Return what an option is worth: red only against the policy, green if it holds."""
+    why = [f"{option.outcome}; {option.promise}"]
+    if option.must:
+        why[0] = f"{option.outcome}, and must be {option.must}; {option.promise}"
+    for attack in option.attacks:
+        if attack.shipped:
+            why.append(f"{attack.name}: {attack.shipped.outcome}, {attack.shipped.why}")
+    if not option.meets_policy:
+        return Check(option.name, Result.FAILED, tuple(why))
+    holds = option.outcome is Outcome.BLOCKED or option.must is not None
+    return Check(option.name, Result.PASSED if holds else Result.SKIPPED, tuple(why))
 
 
 def _exposed(report: ExposureReport, variant: str) -> Iterator[Check]:

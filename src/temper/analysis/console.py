@@ -56,13 +56,13 @@ def complaints(
     fine = [re.compile(each) for each in expected]
     return [
         line
-        for line in map(_bare, console.splitlines())
+        for line in map(bare, console.splitlines())
         if any(each.search(line) for each in wrong)
         and not any(each.search(line) for each in fine)
     ]
 
 
-def _bare(line: str) -> str:
+def bare(line: str) -> str:
     """Return a line without colours, time and caller."""
     return _PREFIX.sub("", _COLOUR.sub("", line[:_LONGEST])).strip()
 

@@ -10,6 +10,7 @@ from temper.arch import ARCHES
 from temper.catalog import read_feature
 from temper.errors import InputError
 from temper.kernel import base_names
+from temper.options import all_options
 from temper.paths import FEATURES
 from temper.workloads import all_workloads, comparable_workloads
 
@@ -33,6 +34,15 @@ def complete_setting(begun: str) -> list[str]:
 def complete_base(begun: str) -> list[str]:
     """Return the bases of kernels whose names start with ``begun``."""
     return [name for name in base_names() if name.startswith(begun)]
+
+
+def complete_options(incomplete: str) -> list[str]:
+    """Complete a comma-separated list of hardening options."""
+    begun, comma, last = incomplete.rpartition(",")
+    with suppress(InputError):
+        left = sorted(all_options().keys() - set(begun.split(",")))
+        return [begun + comma + name for name in left if name.startswith(last)]
+    return []
 
 
 def complete_part(table: str) -> Callable[[typer.Context, str], list[str]]:

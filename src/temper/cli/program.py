@@ -8,6 +8,7 @@ import typer
 
 from temper import __version__
 from temper.cli import (
+    audit,
     cache,
     catalogue,
     exposure,
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for commands in (catalogue, measure, exposure, trials, results, runs, manual):
+for commands in (catalogue, measure, audit, exposure, trials, results, runs, manual):
     app.add_typer(commands.app)
 app.add_typer(selftest.app, name="selftest")
 app.add_typer(cache.app, name="cache")

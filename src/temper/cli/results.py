@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from temper.analysis.audit import AuditReport, audit_report
 from temper.analysis.exposure import ExposureReport, exposure_report
 from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.price import price_report
@@ -26,6 +27,7 @@ from temper.invocation import as_typed
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import Report
+from temper.report.audit_document import audit_document
 from temper.report.document import Document
 from temper.report.exposure_document import exposure_document
 from temper.report.html import to_html
@@ -138,6 +140,8 @@ def _report(run: StoredRun) -> Report:
             return trial_report(run)
         case Kind.SELFTEST:
             return exactness_report(run)
+        case Kind.AUDIT:
+            return audit_report(run)
         case Kind.EXPOSURE:
             return exposure_report(run)
         case Kind.PRICE | Kind.COMPARE:
@@ -148,6 +152,8 @@ def _document(report: Report) -> Document:
     match report:
         case ProofReport():
             return proof_document(report)
+        case AuditReport():
+            return audit_document(report)
         case TrialReport():
             return trial_document(report)
         case ExactnessReport():

@@ -65,6 +65,10 @@ class Apt:
             self._update()
             install = ("install", "--print-uris", "--quiet=2", *sorted(names))
             done = self._apt(install)
+        return self._found(done)
+
+    def _found(self, done: Finished) -> tuple[Package, ...]:
+        """Return the packages that apt-get named."""
         self._check(done)
         found = [
             Package(
@@ -78,6 +82,28 @@ class Apt:
         if not found:
             raise InfraError(f"apt-get named no packages: {done.tail(1)}")
         return tuple(sorted(found, key=lambda package: package.name))
+
+    def only(self, names: Collection[str]) -> tuple[Package, ...]:
+        """Return packages without what they depend on; raises as ``resolve`` does."""
+        with self._locked():
+            self._update()
+            done = self._apt(("download", "--print-uris", "--quiet=2", *names))
+        return self._found(done)
+
+    def depends(self, name: str) -> list[str]:
+        """Name what a package depends on, alternatives included.
+
+        Raises InputError if Debian does not have it, InfraError if the lists of
+        packages cannot be fetched.
+        """
+        with self._locked():
+            self._update()
+            words = ("apt-cache", "show", "--no-all-versions", name)
+            done = call(words, self.folder, _TIMEOUT, env=self._env)
+        for line in done.lines:
+            if line.startswith("Depends: "):
+                return re.findall(r"(?:^Depends: |[,|] )(\S+?)(?=[,\s]|$)", line)
+        raise InputError(f"Debian has no package {name} for {self.arch.name}")
 
     def fetch(self, packages: Iterable[Package], into: Path) -> list[Path]:
         """Download exactly these packages, checked by apt's signatures.
@@ -152,8 +178,11 @@ class Apt:
 
     def _apt(self, words: Iterable[str], cwd: Path | None = None) -> Finished:
         need_tool("apt-get")
-        env = {**os.environ, "APT_CONFIG": str(self.folder / "apt.conf")}
-        return call(["apt-get", *words], cwd or self.folder, _TIMEOUT, env=env)
+        return call(["apt-get", *words], cwd or self.folder, _TIMEOUT, env=self._env)
+
+    @property
+    def _env(self) -> dict[str, str]:
+        return {**os.environ, "APT_CONFIG": str(self.folder / "apt.conf")}
 
     def _check(self, done: Finished) -> None:
         """Raise the error that a failure of apt-get is."""

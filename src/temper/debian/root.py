@@ -53,7 +53,7 @@ def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
         title = f"Fetching {len(planned.packages)} packages for {arch.name}"
         with progress.task(title):
             for archive in apt.fetch(planned.packages, work):
-                _unpack(archive, unpacked)
+                unpack(archive, unpacked)
         _merge(unpacked)
         tree = result / _TREE
         programs = {_one(unpacked, each): each for each in planned.programs}
@@ -85,7 +85,7 @@ def _merge(tree: Path) -> None:
             old.symlink_to(f"usr/{name}")
 
 
-def _unpack(archive: Path, tree: Path) -> None:
+def unpack(archive: Path, tree: Path) -> None:
     """Unpack a package, without the scripts that would install it."""
     need_tool("dpkg-deb")
     done = call(["dpkg-deb", "--extract", archive, tree], tree, _TIMEOUT)

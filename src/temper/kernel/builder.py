@@ -50,7 +50,10 @@ RECIPE = 1
 """Raise it if a change to this file changes the kernels that it builds."""
 
 _KEPT = ("System.map", "Module.symvers")
-_DEVEL = "devel.tar.gz"
+
+DEVEL = "devel.tar.gz"
+"""The archive beside a kernel of ours, of the files that modules are built against."""
+
 _STEP = re.compile(r"^  [A-Z][A-Z0-9_ \[\]]* +(\S+)$")
 _CONFIG_TIMEOUT = 900.0
 _BUILD_TIMEOUT = 4 * 3600.0
@@ -132,7 +135,19 @@ class Kernel:
     @property
     def devel(self) -> Path:
         """Tarball of the files that modules are built against."""
-        return self.folder / _DEVEL
+        return self.folder / DEVEL
+
+    def ready(self, work: Path) -> tuple[Path, tuple[str, ...]]:
+        """Unpack what modules are built against; see ``temper.kernel.module``."""
+        return unpack_devel(self.devel, work), ()
+
+
+def unpack_devel(archive: Path, work: Path) -> Path:
+    """Unpack the archive DEVEL into ``work``; raise BuildError if it is damaged."""
+    done = call(["tar", "-xzf", archive], work, _CONFIG_TIMEOUT)
+    if done.status:
+        raise BuildError(f"{archive} cannot be unpacked: {done.tail(1)}")
+    return work
 
 
 def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
@@ -330,7 +345,7 @@ class _Build:
             self._pack("strip", "--remove-section=.note.gnu.build-id", *programs)
         owner = ("--owner=0", "--group=0", "--numeric-owner")
         options = ("-I", "gzip -1n", "--sort=name", "--mtime=@0", *owner)
-        self._pack("tar", *options, "-cf", self.result / _DEVEL, "-C", devel, ".")
+        self._pack("tar", *options, "-cf", self.result / DEVEL, "-C", devel, ".")
 
     def _pack(self, *command: str | Path, env: dict[str, str] | None = None) -> None:
         done = call(command, self.out, _CONFIG_TIMEOUT, env=env)

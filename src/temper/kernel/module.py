@@ -1,13 +1,15 @@
-"""Builds a kernel module from one C file, against a kernel in the cache."""
+"""Builds kernel modules: from a C file, or from a folder of the kernel's own source."""
 
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
+from temper.arch import Arch
 from temper.digest import file_digest, key_of
 from temper.errors import BuildError, InputError
-from temper.kernel.builder import FLAGS, Kernel
+from temper.kernel.builder import FLAGS
 from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import cross_prefix
 from temper.process import call
@@ -26,71 +28,101 @@ ccflags-y := -I$(src) -ffile-prefix-map=$(src)/=
 """
 
 
+class Devel(Protocol):
+    """What modules are built against: a kernel of ours, or headers of another's."""
+
+    @property
+    def key(self) -> str:
+        """A hash of what modules depend on."""
+
+    @property
+    def arch(self) -> Arch:
+        """The architecture."""
+
+    @property
+    def release(self) -> str:
+        """As ``uname -r`` prints it."""
+
+    def ready(self, work: Path) -> tuple[Path, tuple[str, ...]]:
+        """Return the folder for make to run in, and words that it needs.
+
+        ``work`` is an empty folder for what has to be unpacked.
+        """
+
+
 def module_files(source: Path) -> list[Path]:
     """Return the C file ``source`` and the headers in its folder, which it may include.
 
-    Raises InputError if ``source`` is missing.
+    Of a folder, return all files. Raises InputError if ``source`` is missing.
     """
+    if source.is_dir():
+        return sorted(path for path in source.iterdir() if path.is_file())
     if not source.is_file():
         raise InputError(f"there is no module source {source}")
     return [source, *sorted(source.parent.glob("*.h"))]
 
 
 def build_module(
-    kernel: Kernel,
+    devel: Devel,
     source: Path,
     cache: Cache,
     progress: Progress,
     beside: Sequence[Path] = (),
+    switches: Sequence[str] = (),
 ) -> Path:
-    """Return the module built from the C file ``source`` for ``kernel``.
+    """Return the module built from ``source``: a C file, or a folder with a Kbuild.
 
-    ``source`` can include the files from ``module_files`` and the files ``beside``.
-    Raises InputError if ``source`` is missing, BuildError if it does not build.
+    What it is built from can include the files from ``module_files`` and the files
+    ``beside``. ``switches``: words for make, such as ``CONFIG_X=m``. Raises InputError
+    if ``source`` is missing, BuildError if it does not build.
     """
     files = [*module_files(source), *beside]
-    key = key_of(
-        {
-            "recipe": RECIPE,
-            "kernel": kernel.key,
-            "files": {file.name: file_digest(file) for file in files},
-            "source": source.name,
-        }
-    )
+    inputs = {
+        "recipe": RECIPE,
+        "kernel": devel.key,
+        "files": {file.name: file_digest(file) for file in files},
+        "source": source.name,
+    }
+    # Without it, modules of one file keep their keys.
+    key = key_of({**inputs, "switches": list(switches)} if switches else inputs)
 
     def make(result: Path, work: Path) -> EntryFacts:
         with progress.task(f"Building module {source.stem}"):
-            module = _make(kernel, files, work)
+            module = _make(devel, source, files, switches, work)
         shutil.copy(module, result)
-        return {"kernel": kernel.key, "source": source.name}
+        return {"kernel": devel.key, "source": source.name}
 
-    title = f"module {source.stem} for Linux {kernel.release} {kernel.arch.name}"
+    title = f"module {source.stem} for Linux {devel.release} {devel.arch.name}"
     entry = cache.entry("modules", key, title, make, progress)
     return entry.folder / f"{source.stem}.ko"
 
 
-def _make(kernel: Kernel, files: Sequence[Path], work: Path) -> Path:
-    source = files[0]
-    devel, folder, temporary = work / "devel", work / "module", work / "tmp"
-    for path in (devel, folder, temporary):
+def _make(
+    devel: Devel,
+    source: Path,
+    files: Sequence[Path],
+    switches: Sequence[str],
+    work: Path,
+) -> Path:
+    unpacked, folder, temporary = work / "devel", work / "module", work / "tmp"
+    for path in (unpacked, folder, temporary):
         path.mkdir()
     for file in files:
         shutil.copy(file, folder)
-    (folder / "Kbuild").write_text(_KBUILD.format(name=source.stem), encoding="utf-8")
+    if not source.is_dir():
+        kbuild = _KBUILD.format(name=source.stem)
+        (folder / "Kbuild").write_text(kbuild, encoding="utf-8")
+    place, words = devel.ready(unpacked)
     make = [
-        *("make", f"M={folder}", f"ARCH={kernel.arch.kernel_arch}"),
-        *(f"CC={kernel.arch.compiler}", f"CROSS_COMPILE={cross_prefix(kernel.arch)}"),
+        *("make", f"M={folder}", f"ARCH={devel.arch.kernel_arch}"),
+        *(f"CC={devel.arch.compiler}", f"CROSS_COMPILE={cross_prefix(devel.arch)}"),
+        *(*words, *switches, "modules"),
     ]
     env = FLAGS | {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
-    commands: list[list[str | Path]] = [
-        ["tar", "-xzf", kernel.devel],
-        [*make, "modules"],
-    ]
-    for command in commands:
-        done = call(command, devel, _TIMEOUT, env=env)
-        if done.status:
-            raise BuildError(
-                f"module {source.name} does not build for Linux {kernel.release}:\n"
-                f"{done.tail(_LOG_TAIL)}"
-            )
+    done = call(make, place, _TIMEOUT, env=env)
+    if done.status:
+        raise BuildError(
+            f"module {source.name} does not build for Linux {devel.release}:\n"
+            f"{done.tail(_LOG_TAIL)}"
+        )
     return folder / f"{source.stem}.ko"

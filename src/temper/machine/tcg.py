@@ -139,6 +139,7 @@ class Tcg:
             _check_room(console)
             records = _records(text_of(work / "records"), console)
         except BootError as error:
+            error.records = text_of(work / "records").splitlines()
             if error.console.strip() or text_of(work / "records"):
                 raise
             raise self._unheard(error) from error

@@ -5,9 +5,11 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """The three ways a proof can end."""
+    """The ways an attack can end."""
 
     VULNERABLE = "VULNERABLE"
+    DETECTED = "DETECTED"
+    """It landed, and the kernel reported it."""
     BLOCKED = "BLOCKED"
     UNSUPPORTED = "UNSUPPORTED"
 
@@ -15,5 +17,10 @@ class Outcome(StrEnum):
 def worst_outcome(outcomes: Iterable[Outcome]) -> Outcome:
     """Return the outcome of several proofs together; there must be one at least."""
     found = set(outcomes)
-    order = (Outcome.VULNERABLE, Outcome.UNSUPPORTED, Outcome.BLOCKED)
+    order = (
+        Outcome.VULNERABLE,
+        Outcome.DETECTED,
+        Outcome.UNSUPPORTED,
+        Outcome.BLOCKED,
+    )
     return next(outcome for outcome in order if outcome in found)

@@ -1,7 +1,7 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove``, ``compare``, ``exposure``,
-``stress``, ``events`` or ``selftest``. Its plan says what has to be built, what has to
+A *run* is one call of ``temper price``, ``prove``, ``compare``, ``audit``,
+``exposure``, ``stress``, ``events`` or ``selftest``. Its plan says what has to be built, what has to
 be booted, and all that its verdict depends on. So the plan can be printed, stored and
 sent elsewhere, and a stored run is judged by its own plan alone, whatever has become of
 the feature since.
@@ -36,6 +36,7 @@ class Kind(StrEnum):
     PRICE = "price"
     PROVE = "prove"
     COMPARE = "compare"
+    AUDIT = "audit"
     EXPOSURE = "exposure"
     STRESS = "stress"
     EVENTS = "events"
@@ -48,6 +49,31 @@ class Slot(Plain):
     variant: str
     repeat: int
     """0 for the first boot of this variant, 1 for its repetition, …"""
+
+
+class Package(Plain):
+    """A package of Debian's."""
+
+    name: str
+    version: str
+    digest: str
+    """SHA-256 of its archive."""
+
+
+class Headers(Plain):
+    """What modules for a kernel that others built are built against."""
+
+    release: str
+    """``uname -r`` of that kernel."""
+    folder: str = ""
+    """Of a build or of installed headers, or the archive ``devel.tar.gz`` beside a
+    kernel of ours; empty: packages have them."""
+    digest: str = ""
+    """SHA-256 over its configuration and its symbols; empty: packages have them."""
+    packages: tuple[Package, ...] = ()
+    """Debian's; the first one has the configuration."""
+    tools: tuple[Package, ...] = ()
+    """Debian's for this host, with the programs that a build calls."""
 
 
 class KernelPlan(Plain):
@@ -69,6 +95,8 @@ class KernelPlan(Plain):
     """``CONFIG_X=y`` lines in addition to the base's."""
     base: str = USUAL_BASE
     """What else it is built with."""
+    headers: Headers | None = None
+    """What modules for it are built against, if others built it and it takes any."""
 
     @property
     def title(self) -> str:
@@ -178,20 +206,21 @@ class Module(Plain):
     """A kernel module to build for each variant's kernel."""
 
     source: str
-    """Its C file, which may include the headers in its folder."""
+    """Its C file, which may include the headers in its folder; or a folder, whose
+    files are put into ``kernel_folder``."""
     kernel_files: tuple[str, ...] = ()
     """Files of the kernel's own source that it includes."""
+    kernel_folder: str = ""
+    """The folder of the kernel's own source that it is built from; empty: none."""
+    switches: tuple[str, ...] = ()
+    """``CONFIG_X=m`` for that folder's Makefile."""
     digest: str
     """SHA-256 over ``source`` and the headers in its folder."""
 
-
-class Package(Plain):
-    """A package of Debian's."""
-
-    name: str
-    version: str
-    digest: str
-    """SHA-256 of its archive."""
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.source.rpartition("/")[2].removesuffix(".c")
 
 
 class Root(Plain):
@@ -259,6 +288,61 @@ class Growth(Plain):
     apart: str = ""
     """A counter of growth for a known reason, which is subtracted."""
     most: int
+
+
+class AttackPlan(Plain):
+    """An attack on an option, and how its outcome is judged."""
+
+    option: str
+    line: str
+    """The words that run it on the target."""
+    record: str
+    """The name of the samples that it sends: tries, landed, signal, error."""
+    gave_up: str = ""
+    """Regular expression of console lines by which it says that it did not attack."""
+    by: str = ""
+    """Regular expression of the console line with which the kernel stops it."""
+    reported: str = ""
+    """The same of one by which the kernel reports it, and lets it go on."""
+    refused: tuple[str, ...] = ()
+    """The errors with which the kernel refuses it."""
+    most: float = Field(0.0, ge=0, lt=1)
+    """The share of its tries that may land by chance."""
+
+
+class Role(StrEnum):
+    """Why a variant of an audited kernel is booted."""
+
+    SHIPPED = "shipped"
+    """To see what each option is worth."""
+    CONTROL = "control"
+    """An option is weakened: each attack on it must land."""
+    REMEDY = "remedy"
+    """An option is switched on: no attack on it may land."""
+
+
+class AuditBoot(Plain):
+    """What a variant of an audited kernel is for."""
+
+    role: Role
+    attacks: tuple[str, ...]
+    """Those that are made in its boot."""
+
+
+class OptionPlan(Plain):
+    """A hardening option of any kernel."""
+
+    title: str
+    promise: str
+    names: tuple[str, ...]
+    """What kernel-hardening-checker calls it."""
+    control: str
+    """What weakens it, or why nothing does without another kernel."""
+    has_control: bool
+    remedy: str
+    """What switches it on; empty: nothing does without another kernel."""
+    price: str = ""
+    """Where its price misleads, and why."""
 
 
 class TrialTerms(Plain):
@@ -373,6 +457,14 @@ class RunPlan(Plain):
     """What leads its boots, instead of a job (events)."""
     twins: Twins | None = None
     """What proofs compare (prove)."""
+    options: dict[str, OptionPlan] = Field(default_factory=dict)
+    """Option -> what it promises (audit)."""
+    attacks: dict[str, AttackPlan] = Field(default_factory=dict)
+    """Attack -> how it is judged (audit)."""
+    audited: dict[str, AuditBoot] = Field(default_factory=dict)
+    """Variant -> what it is for (audit)."""
+    must: dict[str, Outcome] = Field(default_factory=dict)
+    """Option -> the least that the user's policy demands (audit)."""
     layouts: dict[int, Layout] = Field(default_factory=dict)
     """Repeat -> the layout of memory of those boots, if not the usual one (price)."""
     work: Work
@@ -388,6 +480,8 @@ class RunPlan(Plain):
         # Proofs may leave the baseline out.
         priced = self.kind in (Kind.PRICE, Kind.COMPARE, Kind.SELFTEST)
         named |= {self.baseline if priced else self.control} - {""}
+        if self.kind is Kind.AUDIT and self.audited.keys() != self.variants.keys():
+            raise ValueError("each variant of an audit has one purpose")
         if self.scripts and self.scripts.by_variant.keys() != self.variants.keys():
             raise ValueError("each variant needs one script")
         if unknown := named - self.variants.keys():
@@ -395,6 +489,7 @@ class RunPlan(Plain):
         needed = {
             Kind.PRICE: ("baseline",),
             Kind.COMPARE: ("baseline",),
+            Kind.AUDIT: ("options", "attacks", "audited"),
             Kind.EXPOSURE: ("watched",),
             Kind.PROVE: ("control", "proofs"),
             Kind.STRESS: ("trial",),

@@ -119,6 +119,17 @@ class Exit(Record):
     status: Whole
 
 
+class Died(Record):
+    """The kernel's end, by which a program of the job ended.
+
+    The lab adds this record, if it goes on with the job in another boot.
+    """
+
+    type: Literal["died"]
+    program: str
+    how: str
+
+
 class Startup(Record):
     """What a machine did before its first marked region, counted by the QEMU plugin.
 
@@ -185,6 +196,7 @@ AnyRecord = Annotated[
     | Samples
     | Definition
     | Exit
+    | Died
     | Startup
     | Classes
     | Exposure

@@ -2,13 +2,14 @@
 
 A price has a line for each row of its JSON, under the same names. A proof has a line
 for each attack on each variant, an exposure one for each workload under each variant, a
-trial one for each boot, a selftest one for each pair of boots that differ.
+trial one for each boot, an audit one for each attack, a selftest one for each pair of boots that differ.
 """
 
 import csv
 import io
 from collections.abc import Iterable, Mapping
 
+from temper.analysis.audit import AuditReport
 from temper.analysis.exposure import ExposureReport, StretchRow
 from temper.analysis.models import PriceReport, PriceRow, ProofReport
 from temper.analysis.selftest import ExactnessReport
@@ -23,6 +24,7 @@ _PRICE = tuple(
 _PROOF = ("variant", "proof", "outcome", "expected", "reasons", "limit")
 _EXPOSURE = tuple(StretchRow.model_fields)
 _SELFTEST = ("pair", "what", "outliers")
+_AUDIT = ("option", "attack", "role", "outcome", "tries", "landed", "why")
 _TRIAL = ("variant", "clean", "wall_seconds", "wrong", "never_done")
 
 
@@ -42,6 +44,8 @@ def _table(report: Report) -> tuple[tuple[str, ...], Iterable[_Line]]:
             return _PRICE, _prices(report)
         case ProofReport():
             return _PROOF, _proofs(report)
+        case AuditReport():
+            return _AUDIT, _attacks(report)
         case TrialReport():
             return _TRIAL, _boots(report)
         case ExactnessReport():
@@ -66,6 +70,19 @@ def _proofs(report: ProofReport) -> Iterable[_Line]:
                 "reasons": "; ".join(found.reasons),
                 "limit": proof in report.limits,
             }
+
+
+def _attacks(report: AuditReport) -> Iterable[_Line]:
+    for option in report.options:
+        for attack in option.attacks:
+            for role in ("shipped", "control", "remedy"):
+                if found := getattr(attack, role):
+                    yield {
+                        "option": option.name,
+                        "attack": attack.name,
+                        "role": role,
+                        **found.model_dump(mode="json"),
+                    }
 
 
 def _boots(report: TrialReport) -> Iterable[_Line]:

@@ -2,6 +2,7 @@
 
 import json
 
+from temper.analysis.audit import AuditReport
 from temper.analysis.diff_models import DiffReport
 from temper.analysis.exposure import ExposureReport
 from temper.analysis.history import HistoryReport
@@ -9,7 +10,14 @@ from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
-Report = PriceReport | ProofReport | TrialReport | ExactnessReport | ExposureReport
+Report = (
+    PriceReport
+    | ProofReport
+    | AuditReport
+    | TrialReport
+    | ExactnessReport
+    | ExposureReport
+)
 """The report of one run."""
 Data = Report | DiffReport | HistoryReport
 """What ``--json`` writes and a schema describes."""
@@ -17,6 +25,7 @@ Data = Report | DiffReport | HistoryReport
 SCHEMAS: dict[str, type[Data]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
+    "audit.v1.json": AuditReport,
     "exposure.v1.json": ExposureReport,
     "trial.v1.json": TrialReport,
     "selftest.v1.json": ExactnessReport,

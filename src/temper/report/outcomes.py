@@ -15,6 +15,7 @@ _CAPTION = "How each proof ended on each variant"
 
 OUTCOME_TONES = {
     Outcome.VULNERABLE: Tone.BAD,
+    Outcome.DETECTED: Tone.DOUBT,
     Outcome.BLOCKED: Tone.GOOD,
     Outcome.UNSUPPORTED: Tone.DOUBT,
 }

@@ -4,7 +4,7 @@ import errno
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,8 +18,9 @@ from temper.process import SCRATCH_FULL_HINT
 from temper.progress import Progress, Task
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.console import last_of_programs
-from temper.record.plan import RunPlan, Slot
+from temper.record.plan import Kind, RunPlan, Slot
 from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
+from temper.run.audited import boot_on
 from temper.run.initramfs import pack, pack_for_kexec
 from temper.run.leading import lead
 from temper.run.prepare import Setup
@@ -114,7 +115,7 @@ class Campaign:
             records: list[AnyRecord] = []
             error = console = ""
             try:
-                result = self._carry_out(slot.variant, request, work, watcher)
+                result = self._carry_out(slot, request, work, watcher)
                 records, console = result.records, result.console
                 _check_exits(self.plan, records, console)
             except BootError as failure:
@@ -125,13 +126,23 @@ class Campaign:
         return StoredBoot(facts=facts, records=dumped, console=console)
 
     def _carry_out(
-        self, variant: str, request: BootRequest, work: Path, watcher: Watcher
+        self, slot: Slot, request: BootRequest, work: Path, watcher: Watcher
     ) -> BootResult:
         """Have the job done, or the guest led by its script."""
-        scripts = self.plan.scripts
-        if scripts is None:
+        if scripts := self.plan.scripts:
+            return lead(self.machine, scripts, slot.variant, request, work, watcher)
+        if self.plan.kind is not Kind.AUDIT:
             return self.machine.boot(request, work, watcher)
-        return lead(self.machine, scripts, variant, request, work, watcher)
+
+        def boot(lines: Sequence[str], number: int) -> BootResult:
+            again = work / f"boot-{number}"
+            again.mkdir()
+            initramfs = self._initramfs(slot, request.exact, again, lines)
+            return self.machine.boot(
+                replace(request, initramfs=initramfs), again, watcher
+            )
+
+        return boot_on(boot, self.plan.job(slot))
 
     def _request(self, slot: Slot, work: Path) -> BootRequest:
         seed = self.plan.twin_seed(slot)
@@ -140,7 +151,7 @@ class Campaign:
         planned = self.plan.variants[slot.variant]
         request = BootRequest(
             image=setup.image,
-            initramfs=self._initramfs(slot, exact, work),
+            initramfs=self._initramfs(slot, exact, work, self.plan.job(slot)),
             cmdline=planned.cmdline,
             cpu=planned.cpu,
             exact=exact,
@@ -155,13 +166,15 @@ class Campaign:
             return replace(request, seed=layout.seed)
         return request if seed is None else replace(request, cpus=1, seed=seed)
 
-    def _initramfs(self, slot: Slot, exact: bool, work: Path) -> Path:
+    def _initramfs(
+        self, slot: Slot, exact: bool, work: Path, lines: Sequence[str]
+    ) -> Path:
         setup = self.setups[slot.variant]
         if self.plan.scripts:
             return pack_for_kexec(setup.image, list(setup.files), work)
         unit = self.machine.clock(exact).unit
         head = [f"channel {self.machine.channel}", f"unit {unit}"]
-        job = [*head, *self.plan.job(slot)]
+        job = [*head, *lines]
         layout = self.plan.layouts.get(slot.repeat)
         spacer = layout.spacer if layout else 0
         return pack(

@@ -15,6 +15,7 @@ from temper.extension import judges_of
 from temper.invocation import as_typed
 from temper.kernel import (
     Cache,
+    Given,
     KernelSpec,
     Source,
     base_named,
@@ -102,7 +103,7 @@ class Planner:
                 f"{feature.name} is not for {self.arch.name}",
                 f"it is for {', '.join(feature.architectures)}",
             )
-        source = self._source(feature.series)
+        source = self.source_of(feature.series)
         spec = KernelSpec(
             arch=self.arch,
             source=source,
@@ -157,7 +158,7 @@ class Planner:
             feature=part.name,
             title=part.title,
             setting=self.setting,
-            cpu=self._chosen_cpu,
+            cpu=self.chosen_cpu,
             base=self.base,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
@@ -223,7 +224,7 @@ class Planner:
             feature=part.name,
             title=part.title,
             setting=self.setting,
-            cpu=self._chosen_cpu,
+            cpu=self.chosen_cpu,
             base=self.base,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
@@ -290,7 +291,7 @@ class Planner:
             feature="compare",
             title="two kernels",
             setting=self.setting,
-            cpu=self._chosen_cpu,
+            cpu=self.chosen_cpu,
             arch=self.arch.name,
             machine=DEFAULT_KIND,
             baseline=next(iter(kernels)),
@@ -312,11 +313,12 @@ class Planner:
         )
 
     @property
-    def _chosen_cpu(self) -> str:
+    def chosen_cpu(self) -> str:
         """What the user chose, unless it is the machine's own."""
         return self.cpu if self.arch.cpu_model(self.cpu) else ""
 
-    def _source(self, series: str) -> Source:
+    def source_of(self, series: str) -> Source:
+        """Return the user's source, or Debian's for ``series``; see ``find_source``."""
         return find_source(self.source, series, self.cache)
 
     def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
@@ -341,7 +343,7 @@ class Planner:
             name: VariantPlan(
                 title=variant.title,
                 kernel=self.kernel(part, variant),
-                cmdline=self._cmdline(variant.cmdline, cmdline),
+                cmdline=self.cmdline(variant.cmdline, cmdline),
                 cpu=variant.cpu or self.arch.cpu_model(self.cpu),
                 in_force=variant.in_force,
                 expect=_expectations(part, name),
@@ -352,18 +354,16 @@ class Planner:
             for name, variant in part.all_variants.items()
         }
 
+    def given(self, path: Path) -> KernelPlan:
+        """Plan a kernel that others built; raise InputError if there is none."""
+        return _given_plan(find_given(path, self.arch))
+
     def _given_variant(self, path: Path, cmdline: str, alike: bool) -> VariantPlan:
         given = find_given(path, self.arch)
-        kernel = KernelPlan(
-            key=f"file:{given.digest}",
-            image=str(given.file.resolve()),
-            package=given.package,
-            config=str(given.config.resolve()) if given.config else "",
-        )
         return VariantPlan(
             title=_title(path, given.file, whole=alike),
-            kernel=kernel,
-            cmdline=self._cmdline(cmdline),
+            kernel=_given_plan(given),
+            cmdline=self.cmdline(cmdline),
             cpu=self.arch.cpu_model(self.cpu),
             in_force=None,
         )
@@ -436,8 +436,8 @@ class Planner:
         all_words = ["temper", *words, "--arch", self.arch.name]
         if self.setting:
             all_words += ["--setting", self.setting]
-        if self._chosen_cpu:
-            all_words += ["--cpu", self._chosen_cpu]
+        if self.chosen_cpu:
+            all_words += ["--cpu", self.chosen_cpu]
         if self.base != USUAL_BASE:
             all_words += ["--base", self.base]
         if self.source:
@@ -446,9 +446,18 @@ class Planner:
             all_words += ["--packages", self.packages_from.resolve()]
         return shlex.join(str(word) for word in all_words)
 
-    def _cmdline(self, *cmdlines: str) -> str:
+    def cmdline(self, *cmdlines: str) -> str:
         """Add the setting's parameters to those of a variant and its boots."""
         return _joined((*cmdlines, self.arch.setting_cmdline(self.setting)))
+
+
+def _given_plan(given: Given) -> KernelPlan:
+    return KernelPlan(
+        key=f"file:{given.digest}",
+        image=str(given.file.resolve()),
+        package=given.package,
+        config=str(given.config.resolve()) if given.config else "",
+    )
 
 
 def _alike(one: Path, other: Path) -> bool:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from temper.arch import Arch, arch_named
-from temper.debian import root
+from temper.debian import ready_headers, root
 from temper.digest import file_digest
 from temper.errors import InputError
 from temper.kernel import (
     Cache,
+    Devel,
+    Folder,
     Given,
     Image,
     Kernel,
@@ -28,6 +30,7 @@ from temper.paths import absolute
 from temper.progress import Progress
 from temper.record.boot import KernelFacts
 from temper.record.plan import (
+    Headers,
     KernelPlan,
     Module,
     Register,
@@ -98,6 +101,9 @@ class Workshop:
         tree = self.tree(work)
         if variant.kernel.image:
             image, facts = self.given(variant.kernel)
+            if variant.kernel.headers:
+                devel = self.devel(variant.kernel.headers)
+                files += [self.module(variant.kernel, devel, m) for m in work.modules]
             return Setup(image, facts, tuple(files), host_files, tree)
         kernel = self.kernel(variant.kernel)
         files += [self.module(variant.kernel, kernel, each) for each in work.modules]
@@ -153,16 +159,34 @@ class Workshop:
         given = Given(file, _unchanged_digest(plan, file), plan.package, config)
         return ready_image(given, self.arch, self.cache, self.progress)
 
-    def module(self, plan: KernelPlan, kernel: Kernel, module: Module) -> Path:
+    def devel(self, headers: Headers) -> Devel:
+        """Return what modules for a kernel that others built are built against."""
+        if headers.folder:
+            return Folder(headers, self.arch)
+        return ready_headers(headers, self.arch, self.cache, self.progress)
+
+    def module(self, plan: KernelPlan, devel: Devel, module: Module) -> Path:
         """Build or find a module for a kernel."""
-        beside: list[Path] = []
-        if module.kernel_files:
-            source = source_at(absolute(plan.source), self.cache)
-            tree = source_tree(source, self.cache, self.progress)
-            beside = [tree / name for name in module.kernel_files]
         return build_module(
-            kernel, absolute(module.source), self.cache, self.progress, beside
+            devel,
+            absolute(module.source),
+            self.cache,
+            self.progress,
+            self._beside(plan, module),
+            module.switches,
         )
+
+    def _beside(self, plan: KernelPlan, module: Module) -> list[Path]:
+        """Return the files of the kernel's own source that a module is built from."""
+        if not (module.kernel_files or module.kernel_folder):
+            return []
+        source = source_at(absolute(plan.source), self.cache)
+        tree = source_tree(source, self.cache, self.progress)
+        files = [tree / name for name in module.kernel_files]
+        if module.kernel_folder:
+            folder = tree / module.kernel_folder
+            files += sorted(path for path in folder.glob("*") if path.is_file())
+        return files
 
 
 def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:

@@ -1,0 +1,371 @@
+"""Judges the attacks on a kernel as shipped, by what they did.
+
+What LKDTM prints of a trigger's outcome counts for nothing: some triggers call a
+success a failure, and the other way round. What counts is whether the attack went on
+after it should have been stopped, what the kernel itself printed meanwhile, and for
+attacks that are tried often, how many tries landed.
+"""
+
+import errno
+import re
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from temper.analysis.console import bare
+from temper.analysis.part import Part
+from temper.analysis.variants import hosts
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.outcome import Outcome, worst_outcome
+from temper.record.plan import AttackPlan, Role, RunPlan
+from temper.record.wire import Died, Samples, parse_record
+
+_MARK = re.compile(r"temper: attack (\S+) (begins|ends)$")
+_ABSENT = {
+    errno.ENOSYS: "this kernel does not have it",
+    errno.ENOTSUP: "this kernel has no such sysctl",
+    errno.EINVAL: "the attacker does not have this attack",
+    errno.ENOENT: "its module is not loaded",
+}
+_MODULE = "module"
+
+
+class AttackResult(Part):
+    """How an attack ended in one boot."""
+
+    outcome: Outcome
+    why: str
+    """Tries, or the line by which the kernel stopped or reported it."""
+    tries: int
+    landed: int
+
+
+class AuditedAttack(Part):
+    """An attack on an option: how it ended in each role."""
+
+    name: str
+    shipped: AttackResult | None
+    """None: its boot is missing, or failed."""
+    control: AttackResult | None
+    """With the option weakened; None: there is no such boot."""
+    remedy: AttackResult | None
+    """With the option switched on; None: there is no such boot."""
+
+
+class AuditedOption(Part):
+    """What an option is worth in a kernel."""
+
+    name: str
+    title: str
+    promise: str
+    names: list[str]
+    """What kernel-hardening-checker calls it."""
+    outcome: Outcome
+    """The worst of its attacks on the kernel as it is."""
+    control: str
+    """What weakens it, or why nothing does without another kernel."""
+    control_lands: bool | None
+    """Whether all attacks land there; None: there is no control."""
+    remedy: str
+    """What switches it on; empty: nothing does without another kernel."""
+    remedy_holds: bool | None
+    """Whether no attack lands there; None: there is no such boot."""
+    must: Outcome | None
+    """The least that the policy demands."""
+    meets_policy: bool
+    price: str
+    attacks: list[AuditedAttack]
+
+    @property
+    def proven(self) -> bool:
+        """Whether it was seen to stop what lands without it."""
+        return self.outcome is Outcome.BLOCKED and self.control_lands is True
+
+
+class AuditReport(Part):
+    """What ``temper audit`` prints."""
+
+    schema_version: Literal[1] = 1
+    kind: Literal["audit"] = "audit"
+    run: int
+    feature: str
+    title: str
+    arch: str
+    machine: str
+    cpu: str
+    """The CPU model of the kernel as it is."""
+    release: str
+    image: str
+    kernel_key: str
+    config_hash: str
+    compiler: str
+    source: str
+    """The version of the source that LKDTM is from."""
+    machine_version: str
+    cmdline: str
+    started: datetime
+    complete: bool
+    """True: all boots ran, and the kernel loaded the modules of the attacks."""
+    meets_policy: bool
+    missing: list[str]
+    """Variants that have not booted yet."""
+    failed: dict[str, str]
+    """Variant whose boot failed -> why."""
+    refused: str
+    """Why the kernel did not load a module; empty: it did."""
+    boots: int
+    """Boots that it took, and more where an attack ended the kernel."""
+    tried: int
+    """Attacks on the kernel as it is that had an outcome."""
+    options: list[AuditedOption]
+    hosts: list[str]
+    command: str
+    temper_version: str
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of an attack in one boot."""
+
+    values: Sequence[int] | None
+    """Tries, landed, signal, error; None: it sent nothing."""
+    died: str
+    """How the kernel ended; empty: it went on."""
+    lines: Sequence[str]
+    """What the console said meanwhile."""
+
+
+def audit_report(run: StoredRun) -> AuditReport:
+    """Judge a run by its plan."""
+    plan = run.plan
+    seen = {
+        boot.facts.variant: _seen(boot) for boot in run.boots if not boot.facts.error
+    }
+    options = [_option(plan, name, seen) for name in plan.options]
+    missing = [name for name in plan.variants if name not in _booted(run)]
+    failed = {
+        boot.facts.variant: boot.facts.error for boot in run.boots if boot.facts.error
+    }
+    refused = _refused(plan, seen)
+    shipped = [b.facts for b in run.boots if b.facts.variant in _shipped(plan)]
+    first = shipped[0] if shipped else run.boots[0].facts if run.boots else None
+    kernel = next(iter(plan.variants.values())).kernel
+    results = [attack.shipped for option in options for attack in option.attacks]
+    return AuditReport(
+        run=run.id,
+        feature=plan.feature,
+        title=plan.title,
+        arch=plan.arch,
+        machine=plan.machine,
+        cpu=first.machine.cpu_model if first else "",
+        release=next((fact.release for fact in shipped if fact.release), ""),
+        image=kernel.image,
+        kernel_key=kernel.key,
+        config_hash=first.kernel.config_hash if first else "",
+        compiler=first.kernel.compiler if first else "",
+        source=kernel.version,
+        machine_version=first.machine.version if first else "",
+        cmdline=first.machine.cmdline if first else "",
+        started=run.started,
+        complete=not (missing or failed or refused),
+        meets_policy=all(option.meets_policy for option in options),
+        missing=missing,
+        failed=failed,
+        refused=refused,
+        boots=len(run.boots)
+        + sum(bool(each.died) for found in seen.values() for each in found.values()),
+        tried=sum(
+            result is not None and result.outcome is not Outcome.UNSUPPORTED
+            for result in results
+        ),
+        options=options,
+        hosts=hosts(run),
+        command=plan.command,
+        temper_version=plan.temper_version,
+    )
+
+
+def _booted(run: StoredRun) -> set[str]:
+    return {boot.facts.variant for boot in run.boots}
+
+
+def _shipped(plan: RunPlan) -> list[str]:
+    return [name for name, boot in plan.audited.items() if boot.role is Role.SHIPPED]
+
+
+def _option(
+    plan: RunPlan, name: str, seen: dict[str, dict[str, _Seen]]
+) -> AuditedOption:
+    described = plan.options[name]
+    attacks = [
+        AuditedAttack(
+            name=attack,
+            shipped=_result(plan, attack, Role.SHIPPED, seen),
+            control=_result(plan, attack, Role.CONTROL, seen),
+            remedy=_result(plan, attack, Role.REMEDY, seen),
+        )
+        for attack, how in plan.attacks.items()
+        if how.option == name
+    ]
+    outcome = _worst(attack.shipped for attack in attacks)
+    remedies = [attack.remedy for attack in attacks if attack.remedy]
+    must = plan.must.get(name)
+    return AuditedOption(
+        name=name,
+        title=described.title,
+        promise=described.promise,
+        names=list(described.names),
+        outcome=outcome,
+        control=described.control,
+        control_lands=_lands(a.control for a in attacks)
+        if described.has_control
+        else None,
+        remedy=described.remedy,
+        remedy_holds=all(r.outcome in _HOLDS for r in remedies) if remedies else None,
+        must=must,
+        meets_policy=must is None or outcome in _AT_LEAST[must],
+        price=described.price,
+        attacks=attacks,
+    )
+
+
+_LANDS = (Outcome.VULNERABLE, Outcome.DETECTED)
+_HOLDS = (Outcome.BLOCKED, Outcome.DETECTED)
+_AT_LEAST = {
+    Outcome.BLOCKED: (Outcome.BLOCKED,),
+    Outcome.DETECTED: (Outcome.BLOCKED, Outcome.DETECTED),
+}
+
+
+def _worst(results: Iterable[AttackResult | None]) -> Outcome:
+    """Return the outcome of an option; what has none is not known to be stopped."""
+    found = [each.outcome if each else Outcome.UNSUPPORTED for each in results]
+    return worst_outcome(found)
+
+
+def _lands(results: Iterable[AttackResult | None]) -> bool:
+    return all(each is not None and each.outcome in _LANDS for each in results)
+
+
+def _result(
+    plan: RunPlan, attack: str, role: Role, seen: dict[str, dict[str, _Seen]]
+) -> AttackResult | None:
+    for variant, boot in plan.audited.items():
+        if boot.role is role and attack in boot.attacks and variant in seen:
+            found = seen[variant].get(attack, _Seen(None, "", ()))
+            return judged(plan.attacks[attack], found.values, found.died, found.lines)
+    return None
+
+
+def judged(
+    attack: AttackPlan, values: Sequence[int] | None, died: str, lines: Sequence[str]
+) -> AttackResult:
+    """Judge an attack by its effect.
+
+    ``values``: tries, landed, signal and error as it sent them, or None. ``died``: how
+    the kernel ended meanwhile; empty if it went on. ``lines``: the console meanwhile.
+    """
+    tries, landed, killed, error = values or (1, 0, 0, 0)
+    stopped, reported = _first(attack.by, lines), _first(attack.reported, lines)
+
+    def result(outcome: Outcome, why: str) -> AttackResult:
+        return AttackResult(outcome=outcome, why=why, tries=tries, landed=landed)
+
+    if values is None and not died:
+        return result(Outcome.UNSUPPORTED, "it was not tried")
+    if landed > attack.most * tries:
+        if reported:
+            return result(Outcome.DETECTED, reported)
+        if gave_up := _first(attack.gave_up, lines):
+            return result(Outcome.UNSUPPORTED, f"it gave up: {gave_up}")
+        return result(Outcome.VULNERABLE, _tally(tries, landed))
+    if killed or died:
+        if stopped:
+            return result(Outcome.BLOCKED, stopped)
+        how = died or f"killed by {_signal(killed)}"
+        return result(Outcome.UNSUPPORTED, f"ended for another reason: {how}")
+    if not tries:
+        return result(Outcome.UNSUPPORTED, _ABSENT.get(error, _error(error)))
+    if attack.refused and error and errno.errorcode.get(error) not in attack.refused:
+        return result(Outcome.UNSUPPORTED, _ABSENT.get(error, _error(error)))
+    refused = f", {_error(error)}" if attack.refused and error else ""
+    return result(Outcome.BLOCKED, f"{_tally(tries, landed)}{refused}")
+
+
+def _tally(tries: int, landed: int) -> str:
+    return f"{landed:,} of {tries:,} {'try' if tries == 1 else 'tries'} landed"
+
+
+def _first(pattern: str, lines: Iterable[str]) -> str:
+    """Return the first line with a pattern; empty without a pattern, or a line."""
+    if not pattern:
+        return ""
+    found = re.compile(pattern)
+    return next((line for line in lines if found.search(line)), "")
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _error(number: int) -> str:
+    return errno.errorcode.get(number, f"error {number}")
+
+
+def _seen(boot: StoredBoot) -> dict[str, _Seen]:
+    """Return attack -> what is known of it in a boot; modules are among them."""
+    values: dict[str, Sequence[int]] = {}
+    died: dict[str, str] = {}
+    for record in map(parse_record, boot.records):
+        if isinstance(record, Samples):
+            values[record.name] = record.values
+        elif isinstance(record, Died):
+            died[record.program.split()[2]] = record.how
+    lines = _by_attack(boot.console)
+    return {
+        name: _Seen(values.get(name), died.get(name, ""), lines.get(name, ()))
+        for name in {**values, **died}
+    }
+
+
+def _by_attack(console: str) -> dict[str, list[str]]:
+    """Return attack -> the lines between its marks, or from its mark to the end."""
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in map(bare, console.splitlines()):
+        mark = _MARK.search(line)
+        if mark:
+            current = found.setdefault(mark[1], []) if mark[2] == "begins" else None
+        elif current is not None:
+            current.append(line)
+    return found
+
+
+def _refused(plan: RunPlan, seen: dict[str, dict[str, _Seen]]) -> str:
+    """Say why the kernel as it is did not load a module; empty if it loaded all."""
+    for name in _shipped(plan):
+        for line in plan.variants[name].job:
+            words = line.split()
+            if words[2] != _MODULE or name not in seen:
+                continue
+            found = seen[name].get(words[3])
+            if found is None or found.values is None or not found.values[1]:
+                error = found.values[3] if found and found.values else 0
+                return f"{words[3]}: {_REFUSALS.get(error, _error(error))}"
+    return ""
+
+
+_REFUSALS = {
+    errno.EKEYREJECTED: "it loads only modules that are signed with its key",
+    errno.ENOKEY: "it loads only modules that are signed with its key",
+    errno.EPERM: "it loads no modules, or is locked down",
+    errno.ENOSYS: "it cannot load modules",
+    errno.ENOEXEC: "it is of another version than the headers (vermagic)",
+    errno.ENOENT: "it does not export what the module needs",
+    errno.EEXIST: "it has it built in",
+}

@@ -1,0 +1,97 @@
+"""The command that attacks what a kernel as shipped promises."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from temper.analysis.audit import audit_report
+from temper.arch import DEFAULT_ARCH
+from temper.cli.completion import complete_options
+from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
+from temper.cli.lab import Lab
+from temper.cli.options import (
+    ArchName,
+    CpuModel,
+    Full,
+    OnlyPlan,
+    Resume,
+    SourcePath,
+    listed,
+)
+from temper.options import GUIDE, Policy
+from temper.record.wire import UNSUPPORTED
+from temper.report.audit_document import audit_document
+from temper.run.audit import plan_audit
+from temper.toml import read_toml
+
+app = typer.Typer()
+
+
+@app.command()
+def audit(
+    image: Annotated[
+        Path,
+        typer.Argument(
+            help="The kernel: an image, a Debian package, or the folder of a build.",
+            metavar="VMLINUZ",
+            exists=True,
+        ),
+    ],
+    options: Annotated[
+        str | None,
+        typer.Option(
+            help="Attack only these options (comma-separated).",
+            autocompletion=complete_options,
+            metavar="NAMES",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A TOML file with the options that must be BLOCKED, or at least "
+            "DETECTED; exit status 1 if one is not.",
+            metavar="FILE",
+        ),
+    ] = None,
+    headers: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder of the kernel's build, or of its headers. Default: beside "
+            "the image, installed, or in Debian's packages.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    cmdline: Annotated[
+        str, typer.Option(help="More of the kernel's command line.", metavar="WORDS")
+    ] = "",
+    arch: ArchName = DEFAULT_ARCH.name,
+    cpu: CpuModel = "",
+    source: SourcePath = None,
+    resume: Resume = None,
+    only_plan: OnlyPlan = False,
+    full: Full = False,
+    json: JsonPath = None,
+    csv: CsvPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
+) -> None:
+    """Say which hardening options of a kernel really stop an attack.
+
+    It needs no build of the kernel: it boots the image as it is, with attacks as
+    modules and programs, and again with each option weakened or switched on. Exit
+    status 0 means that all was tried and the policy is met, 77 that the kernel does not
+    load the modules.
+    """
+    files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
+    lab = Lab.of(arch, source, cpu=cpu)
+    must = read_toml(policy, Policy, GUIDE).least if policy else {}
+    plan = plan_audit(lab.planner, image, listed(options), must, headers, cmdline)
+    if only_plan:
+        return lab.show(plan, files, resume)
+    report = audit_report(lab.run(plan, resume))
+    files.publish(report, audit_document(report), full=full)
+    if report.refused:
+        raise typer.Exit(UNSUPPORTED)
+    if not (report.complete and report.meets_policy):
+        raise typer.Exit(1)
