@@ -6,9 +6,11 @@
  *   attack lkdtm|probe|user NAME [SYSCTL=VALUE ...]
  *   attack module NAME
  *
- * The second form loads the module that attacks of a kind need. Values of the record are tries, tries that landed, the signal that ended the
- * attack and the error that it met. Marks on the console tell which of the kernel's
- * messages belong to it. The sysctls are set for the attack alone.
+ * The second form loads the module that attacks of a kind need.
+ *
+ * Values of the record are tries, tries that landed, the signal that ended the attack
+ * and the error that it met. Marks on the console tell which of the kernel's messages
+ * belong to it. The sysctls are set for the attack alone.
  */
 #include <errno.h>
 #include <fcntl.h>

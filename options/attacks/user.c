@@ -119,7 +119,7 @@ static bool load_bpf(void)
 		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
 		.insns = (uintptr_t)program,
 		.insn_cnt = 2,
-		.license = (uintptr_t) "GPL",
+		.license = (uintptr_t)"GPL",
 	};
 
 	return syscall(SYS_bpf, BPF_PROG_LOAD, &wanted, sizeof(wanted)) >= 0;

@@ -17,8 +17,8 @@
 #include <linux/vmalloc.h>
 
 #define PATTERN 0xab
-#define TRIES 64
-#define SIZE 512
+#define TRIES   64
+#define SIZE    512
 
 struct tally {
 	long tries;
@@ -113,8 +113,7 @@ static void constructed(void *object)
 static void freelist_order(struct tally *tally)
 {
 	/* A constructor keeps it from being merged with a cache that was in use. */
-	struct kmem_cache *cache =
-		kmem_cache_create("temper_order", 256, 0, 0, constructed);
+	struct kmem_cache *cache = kmem_cache_create("temper_order", 256, 0, 0, constructed);
 	static u8 *objects[TRIES];
 
 	if (!cache)
@@ -131,21 +130,23 @@ static void freelist_order(struct tally *tally)
 }
 
 /* Code of many places: RANDOM_KMALLOC_CACHES chooses by the place. */
-#define PLACE(n)                                                                               \
-	static noinline void *place_##n(void)                                                  \
-	{                                                                                      \
-		void *memory = kmalloc(SIZE, GFP_KERNEL);                                      \
-                                                                                               \
-		OPTIMIZER_HIDE_VAR(memory);                                                    \
-		return memory;                                                                 \
+#define PLACE(n)                                                                                   \
+	static noinline void *place_##n(void)                                                      \
+	{                                                                                          \
+		void *memory = kmalloc(SIZE, GFP_KERNEL);                                          \
+                                                                                                   \
+		OPTIMIZER_HIDE_VAR(memory);                                                        \
+		return memory;                                                                     \
 	}
-PLACE(0) PLACE(1) PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8)
-PLACE(9) PLACE(10) PLACE(11) PLACE(12) PLACE(13) PLACE(14) PLACE(15) PLACE(16)
+PLACE(0)
+PLACE(1) PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8) PLACE(9) PLACE(10) PLACE(11)
+	PLACE(12) PLACE(13) PLACE(14) PLACE(15) PLACE(16)
 
-static void *(*const places[])(void) = {
-	place_0,  place_1,  place_2,  place_3,	place_4,  place_5,  place_6,  place_7, place_8,
-	place_9,  place_10, place_11, place_12, place_13, place_14, place_15, place_16,
-};
+		static void *(*const places[])(void) = {
+			place_0,  place_1,  place_2,  place_3,  place_4,  place_5,
+			place_6,  place_7,  place_8,  place_9,  place_10, place_11,
+			place_12, place_13, place_14, place_15, place_16,
+		};
 
 /* Does one place get the memory that another has just freed? */
 static void kmalloc_places(struct tally *tally)
@@ -202,8 +203,8 @@ static void page_order(struct tally *tally)
 static void usercopy_vmalloc(struct tally *tally)
 {
 	u8 *memory = vmalloc(PAGE_SIZE);
-	unsigned long user = vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
-				     MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	unsigned long user =
+		vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, 0);
 	volatile size_t size = PAGE_SIZE;
 
 	if (memory && user < TASK_SIZE)
@@ -359,8 +360,8 @@ static void write_execute(struct tally *tally)
 
 	for (int i = PTRS_PER_PGD / 2; i < PTRS_PER_PGD; i++)
 		if (top[i] & _PAGE_PRESENT)
-			walk_table(__va(top[i] & PTE_PFN_MASK), levels - 1,
-				   top[i] & _PAGE_RW, !(top[i] & _PAGE_NX), tally);
+			walk_table(__va(top[i] & PTE_PFN_MASK), levels - 1, top[i] & _PAGE_RW,
+				   !(top[i] & _PAGE_NX), tally);
 }
 #endif
 

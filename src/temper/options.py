@@ -69,7 +69,7 @@ class Attacks(Plain):
     reported: Pattern = ""
     gave_up: Pattern = ""
     refused: tuple[str, ...] = _REFUSED
-    most: float = Field(0.0, ge=0, lt=1)
+    most: float = Field(default=0.0, ge=0, lt=1)
     """These are as an AttackPlan has them."""
     apart: bool = False
     """Whether one that lands damages the kernel, so that it needs a boot of its own."""

@@ -32,6 +32,7 @@ PLANNED = (
     "price",
     "prove",
     "compare",
+    "audit",
     "exposure",
     "stress",
     "events",
@@ -181,8 +182,12 @@ def to_plan(words: tuple[str, ...]) -> tuple[str, ...]:
     if words[1] == "compare":
         image = str(kernel_of(feature_named("kstack"), "off").image)
         words = (*words[:2], image, image, *words[4:])
+    if words[1] == "audit":
+        image = str(kernel_of(feature_named("kstack"), "off").image)
+        words = (*words[:2], image, *words[3:])
     # There is nothing to plan in a run that goes on, and a plan has no test results.
-    for option in ("--resume", "--ktap", "--junit"):
+    # A policy is the reader's own.
+    for option in ("--resume", "--ktap", "--junit", "--policy"):
         if option in words:
             at = words.index(option)
             words = words[:at] + words[at + 2 :]

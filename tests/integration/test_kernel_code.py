@@ -1,4 +1,4 @@
-"""The modules of proofs build without a warning, by the kernel's stricter rules."""
+"""The modules of attacks build without a warning, by the kernel's stricter rules."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from lab import kernel_of
 
 from temper.catalog import feature_named, feature_names
 from temper.kernel import Kernel
+from temper.options import OPTIONS
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -24,6 +25,7 @@ MODULES = sorted(
         for program in feature.target_programs
         if program.module
     }
+    | {OPTIONS / "modules" / "probe.c"}
 )
 
 

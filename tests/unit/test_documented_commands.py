@@ -24,6 +24,7 @@ from temper.catalog import Feature, feature_named, feature_names
 from temper.cli import app
 from temper.cli.options import listed
 from temper.events import events_of
+from temper.options import all_options
 from temper.paths import REPOSITORY
 from temper.stress import stress_of
 from temper.workloads import all_workloads
@@ -59,6 +60,7 @@ KNOWN: dict[str, Names] = {
     "kernels": lambda feature: stress_of(feature).kernels,
     "names": lambda feature: events_of(feature).events,
     "workload": lambda _: all_workloads(),
+    "options": lambda _: all_options(),
     "arch": lambda _: ARCHES,
     "setting": lambda _: {name for arch in ARCHES.values() for name in arch.settings},
 }

@@ -268,30 +268,45 @@ def judged(
     the kernel ended meanwhile; empty if it went on. ``lines``: the console meanwhile.
     """
     tries, landed, killed, error = values or (1, 0, 0, 0)
-    stopped, reported = _first(attack.by, lines), _first(attack.reported, lines)
-
-    def result(outcome: Outcome, why: str) -> AttackResult:
-        return AttackResult(outcome=outcome, why=why, tries=tries, landed=landed)
-
     if values is None and not died:
-        return result(Outcome.UNSUPPORTED, "it was not tried")
-    if landed > attack.most * tries:
-        if reported:
-            return result(Outcome.DETECTED, reported)
-        if gave_up := _first(attack.gave_up, lines):
-            return result(Outcome.UNSUPPORTED, f"it gave up: {gave_up}")
-        return result(Outcome.VULNERABLE, _tally(tries, landed))
-    if killed or died:
-        if stopped:
-            return result(Outcome.BLOCKED, stopped)
-        how = died or f"killed by {_signal(killed)}"
-        return result(Outcome.UNSUPPORTED, f"ended for another reason: {how}")
-    if not tries:
-        return result(Outcome.UNSUPPORTED, _ABSENT.get(error, _error(error)))
-    if attack.refused and error and errno.errorcode.get(error) not in attack.refused:
-        return result(Outcome.UNSUPPORTED, _ABSENT.get(error, _error(error)))
-    refused = f", {_error(error)}" if attack.refused and error else ""
-    return result(Outcome.BLOCKED, f"{_tally(tries, landed)}{refused}")
+        outcome, why = Outcome.UNSUPPORTED, "it was not tried"
+    elif landed > attack.most * tries:
+        outcome, why = _went_on(attack, _tally(tries, landed), lines)
+    elif killed or died:
+        outcome, why = _ended(attack, died or f"killed by {_signal(killed)}", lines)
+    else:
+        outcome, why = _was_refused(attack, tries, landed, error)
+    return AttackResult(outcome=outcome, why=why, tries=tries, landed=landed)
+
+
+def _went_on(
+    attack: AttackPlan, tally: str, lines: Sequence[str]
+) -> tuple[Outcome, str]:
+    """Judge an attack of which more tries landed than by chance."""
+    if reported := _first(attack.reported, lines):
+        return Outcome.DETECTED, reported
+    if gave_up := _first(attack.gave_up, lines):
+        return Outcome.UNSUPPORTED, f"it gave up: {gave_up}"
+    return Outcome.VULNERABLE, tally
+
+
+def _ended(attack: AttackPlan, how: str, lines: Sequence[str]) -> tuple[Outcome, str]:
+    """Judge an attack that the kernel ended: only for the reason claimed it counts."""
+    if stopped := _first(attack.by, lines):
+        return Outcome.BLOCKED, stopped
+    return Outcome.UNSUPPORTED, f"ended for another reason: {how}"
+
+
+def _was_refused(
+    attack: AttackPlan, tries: int, landed: int, error: int
+) -> tuple[Outcome, str]:
+    """Judge an attack that came to its end, and landed no more often than by chance."""
+    name = errno.errorcode.get(error, f"error {error}")
+    wrong = attack.refused and error and name not in attack.refused
+    if not tries or wrong:
+        return Outcome.UNSUPPORTED, _ABSENT.get(error, name)
+    tally = _tally(tries, landed)
+    return Outcome.BLOCKED, f"{tally}, {name}" if attack.refused and error else tally
 
 
 def _tally(tries: int, landed: int) -> str:
@@ -311,10 +326,6 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _error(number: int) -> str:
-    return errno.errorcode.get(number, f"error {number}")
 
 
 def _seen(boot: StoredBoot) -> dict[str, _Seen]:
@@ -356,7 +367,8 @@ def _refused(plan: RunPlan, seen: dict[str, dict[str, _Seen]]) -> str:
             found = seen[name].get(words[3])
             if found is None or found.values is None or not found.values[1]:
                 error = found.values[3] if found and found.values else 0
-                return f"{words[3]}: {_REFUSALS.get(error, _error(error))}"
+                why = _REFUSALS.get(error, errno.errorcode.get(error, "unknown"))
+                return f"the kernel did not load {words[3]}: {why}"
     return ""
 
 

@@ -172,7 +172,7 @@ def _of_audit(report: AuditReport) -> _Parts:
 
 
 def _audited(option: AuditedOption) -> Check:
-    """Return what an option is worth: red only against the policy, green if it holds."""
+    """Return what an option is worth: red against the policy, green if it holds."""
     why = [f"{option.outcome}; {option.promise}"]
     if option.must:
         why[0] = f"{option.outcome}, and must be {option.must}; {option.promise}"

@@ -35,7 +35,6 @@ def audit(
         typer.Argument(
             help="The kernel: an image, a Debian package, or the folder of a build.",
             metavar="VMLINUZ",
-            exists=True,
         ),
     ],
     options: Annotated[

@@ -19,6 +19,7 @@ _SYMBOLS = "Module.symvers"
 _HEADER = 0x202
 _VERSION = 0x20E
 _SECTOR = 512
+_LONGEST = 256
 _BANNER = re.compile(rb"Linux version (\S+) ")
 
 
@@ -55,7 +56,8 @@ def image_release(image: Path) -> str:
     if data[_HEADER : _HEADER + 4] == b"HdrS":
         (pointer,) = struct.unpack_from("<H", data, _VERSION)
         start = pointer + _SECTOR
-        return data[start : start + 256].split(b" ")[0].decode("ascii", "replace")
+        said = data[start : start + _LONGEST].partition(b"\0")[0] if pointer else b""
+        return said.partition(b" ")[0].decode("ascii", "replace")
     found = _BANNER.search(data)
     return found[1].decode("ascii", "replace") if found else ""
 

@@ -1,10 +1,10 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
 A *run* is one call of ``temper price``, ``prove``, ``compare``, ``audit``,
-``exposure``, ``stress``, ``events`` or ``selftest``. Its plan says what has to be built, what has to
-be booted, and all that its verdict depends on. So the plan can be printed, stored and
-sent elsewhere, and a stored run is judged by its own plan alone, whatever has become of
-the feature since.
+``exposure``, ``stress``, ``events`` or ``selftest``. Its plan says what has to be
+built, what has to be booted, and all that its verdict depends on. So the plan can be
+printed, stored and sent elsewhere, and a stored run is judged by its own plan alone,
+whatever has become of the feature since.
 
 Paths of files in the checkout are relative to it; all others are absolute.
 """
@@ -306,7 +306,7 @@ class AttackPlan(Plain):
     """The same of one by which the kernel reports it, and lets it go on."""
     refused: tuple[str, ...] = ()
     """The errors with which the kernel refuses it."""
-    most: float = Field(0.0, ge=0, lt=1)
+    most: float = Field(default=0.0, ge=0, lt=1)
     """The share of its tries that may land by chance."""
 
 

@@ -2,7 +2,8 @@
 
 A price has a line for each row of its JSON, under the same names. A proof has a line
 for each attack on each variant, an exposure one for each workload under each variant, a
-trial one for each boot, an audit one for each attack, a selftest one for each pair of boots that differ.
+trial one for each boot, an audit one for each attack in each role, a selftest one for
+each pair of boots that differ.
 """
 
 import csv

@@ -1,0 +1,335 @@
+"""An audit: how attacks are judged, and what its report says of options."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from made_up import kernel_facts, machine_facts, run_plan, variant_plan
+from temper.analysis.audit import AuditReport, audit_report, judged
+from temper.analysis.checks import Result, suites
+from temper.record.boot import BootFacts, StoredBoot, StoredRun
+from temper.record.outcome import Outcome
+from temper.record.plan import (
+    AttackPlan,
+    AuditBoot,
+    Kind,
+    OptionPlan,
+    Role,
+    RunPlan,
+    Slot,
+)
+from temper.report.as_csv import to_csv
+from temper.report.audit_document import audit_document
+from temper.report.terminal import print_documents
+
+Values = Mapping[str, tuple[int, ...]]
+"""Attack -> tries, landed, signal, error."""
+
+STARTED = datetime(2026, 11, 25, tzinfo=UTC)
+TRIGGER = AttackPlan(
+    option="copies",
+    line="attack lkdtm COPY",
+    record="COPY",
+    gave_up="lkdtm: .*failed",
+    by=r"kernel BUG at mm/usercopy\.c",
+    reported="WARNING: .*usercopy",
+)
+PROBE = AttackPlan(option="order", line="attack probe order", record="order", most=0.25)
+REFUSED = AttackPlan(
+    option="log", line="attack user dmesg", record="dmesg", refused=("EPERM",)
+)
+
+
+@pytest.mark.parametrize(
+    ("attack", "values", "died", "lines", "outcome"),
+    [
+        # A trigger that returns landed, whatever LKDTM says of it.
+        (TRIGGER, (1, 1, 0, 0), "", ["lkdtm: ok: all is well"], "VULNERABLE"),
+        (TRIGGER, (1, 1, 0, 0), "", ["WARNING: at usercopy"], "DETECTED"),
+        (TRIGGER, (1, 1, 0, 0), "", ["lkdtm: copy failed"], "UNSUPPORTED"),
+        # A report counts for more than what LKDTM says afterwards.
+        (
+            TRIGGER,
+            (1, 1, 0, 0),
+            "",
+            ["WARNING: at usercopy", "lkdtm: copy failed"],
+            "DETECTED",
+        ),
+        # One that the kernel ends is stopped only for the reason that is claimed.
+        (TRIGGER, (1, 0, 9, 0), "", ["kernel BUG at mm/usercopy.c:102!"], "BLOCKED"),
+        (TRIGGER, (1, 0, 9, 0), "", ["kernel BUG at mm/slub.c:1!"], "UNSUPPORTED"),
+        (TRIGGER, None, "it panicked", ["kernel BUG at mm/usercopy.c:1!"], "BLOCKED"),
+        (TRIGGER, None, "it panicked", [], "UNSUPPORTED"),
+        (TRIGGER, None, "", ["kernel BUG at mm/usercopy.c:102!"], "UNSUPPORTED"),
+        (TRIGGER, (0, 0, 0, 22), "", [], "UNSUPPORTED"),
+        # A line of the kernel alone is no proof that it stopped anything.
+        (TRIGGER, (1, 1, 0, 0), "", ["kernel BUG at mm/usercopy.c:1!"], "VULNERABLE"),
+        (PROBE, (64, 16, 0, 0), "", [], "BLOCKED"),
+        (PROBE, (64, 17, 0, 0), "", [], "VULNERABLE"),
+        (PROBE, (0, 0, 0, 0), "", [], "UNSUPPORTED"),
+        (REFUSED, (1, 0, 0, 1), "", [], "BLOCKED"),
+        (REFUSED, (1, 1, 0, 0), "", [], "VULNERABLE"),
+        (REFUSED, (1, 0, 0, 38), "", [], "UNSUPPORTED"),
+        (REFUSED, (1, 0, 0, 0), "", [], "BLOCKED"),
+        (REFUSED, (1, 0, 11, 0), "", [], "UNSUPPORTED"),
+    ],
+)
+def test_an_attack_is_judged_by_what_it_did(
+    attack: AttackPlan,
+    values: tuple[int, ...] | None,
+    died: str,
+    lines: list[str],
+    outcome: str,
+) -> None:
+    assert judged(attack, values, died, lines).outcome == Outcome(outcome)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ((1, 0, 0, 38), "this kernel does not have it"),
+        ((1, 0, 0, 1), "0 of 1 try landed, EPERM"),
+        ((1, 0, 11, 0), "ended for another reason: killed by SIGSEGV"),
+        ((1, 0, 99, 0), "ended for another reason: killed by signal 99"),
+        ((1, 0, 0, 999), "error 999"),
+    ],
+)
+def test_the_reason_is_told(values: tuple[int, ...], why: str) -> None:
+    assert judged(REFUSED, values, "", []).why == why
+
+
+ATTACKS = {"COPY": TRIGGER, "order": PROBE, "dmesg": REFUSED}
+ROLES = {"shipped": Role.SHIPPED, "off": Role.CONTROL, "on": Role.REMEDY}
+STOPPED = {"COPY": (1, 0, 9, 0), "order": (64, 4, 0, 0), "dmesg": (1, 0, 0, 1)}
+LANDED = {"COPY": (1, 1, 0, 0), "order": (64, 60, 0, 0), "dmesg": (1, 1, 0, 0)}
+BUG = "[    1.0] kernel BUG at mm/usercopy.c:102!"
+
+
+def option(name: str, **changes: object) -> OptionPlan:
+    given: dict[str, Any] = {
+        "title": f"title of {name}",
+        "promise": f"Promise of {name}.",
+        "names": (f"CONFIG_{name.upper()}",),
+        "control": f"{name}=off",
+        "has_control": True,
+        "remedy": f"{name}=on",
+    }
+    return OptionPlan(**{**given, **changes})
+
+
+def plan(**changes: object) -> RunPlan:
+    loads = ("run attack module lkdtm",)
+    jobs = {name: (*loads, "run attack lkdtm COPY") for name in ROLES}
+    given: dict[str, Any] = {
+        "kind": Kind.AUDIT,
+        "feature": "audit",
+        "title": "linux-image-made-up 1",
+        "baseline": "",
+        "options": {name: option(name) for name in ("copies", "order", "log")},
+        "attacks": ATTACKS,
+        "audited": {
+            name: AuditBoot(role=role, attacks=tuple(ATTACKS))
+            for name, role in ROLES.items()
+        },
+        "slots": tuple(Slot(variant=name, repeat=0) for name in ROLES),
+    }
+    variants = {name: variant_plan(name, job=jobs[name]) for name in ROLES}
+    return run_plan(variants, **{**given, **changes})
+
+
+def boot(
+    variant: str,
+    values: Values,
+    *,
+    loaded: tuple[int, ...] = (1, 1, 0, 0),
+    error: str = "",
+    died: str = "",
+) -> StoredBoot:
+    """Return a boot in which attacks ended as in ``values``; one may have ended it."""
+    records: list[dict[str, Any]] = [
+        {"type": "samples", "name": name, "values": list(each)}
+        for name, each in {"lkdtm": loaded, **values}.items()
+        if name != died
+    ]
+    if died:
+        program = f"attack lkdtm {died}"
+        records.append({"type": "died", "program": program, "how": "it panicked"})
+    lines = []
+    for name, each in values.items():
+        lines.append(f"[    1.0] temper: attack {name} begins")
+        if each[2]:
+            lines.append(BUG)
+        lines.append(f"[    1.0] temper: attack {name} ends")
+    facts = BootFacts(
+        variant=variant,
+        repeat=0,
+        machine=machine_facts(),
+        kernel=kernel_facts(),
+        release="6.12.117",
+        initramfs_hash="x",
+        status="boot_error" if error else "ok",
+        error=error,
+        started=STARTED,
+        wall_seconds=1.0,
+    )
+    numbered = [{"n": n, **record} for n, record in enumerate(records)]
+    return StoredBoot(
+        facts=facts, records=[] if error else numbered, console="\n".join(lines)
+    )
+
+
+def report(*boots: StoredBoot, **changes: object) -> AuditReport:
+    given = boots or (
+        boot("shipped", STOPPED),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+    )
+    run = StoredRun(id=1, plan=plan(**changes), started=STARTED, boots=list(given))
+    return audit_report(run)
+
+
+def printed(found: AuditReport) -> str:
+    out = StringIO()
+    print_documents(Console(file=out, width=78), [audit_document(found)], full=True)
+    return " ".join(out.getvalue().split())
+
+
+def test_what_is_stopped_only_with_the_option_is_proven() -> None:
+    found = report()
+    assert found.complete
+    assert found.meets_policy
+    assert found.tried == 3
+    assert all(each.proven for each in found.options)
+    assert "3 of 3 options hold in this kernel; for 3 of them" in printed(found)
+
+
+def test_what_never_lands_is_not_proven() -> None:
+    found = report(
+        boot("shipped", STOPPED),
+        boot("off", {**LANDED, "dmesg": (1, 0, 0, 1)}),
+        boot("on", STOPPED),
+    )
+    log = next(each for each in found.options if each.name == "log")
+    assert (log.outcome, log.control_lands, log.proven) == (
+        Outcome.BLOCKED,
+        False,
+        False,
+    )
+    assert "dmesg does not land with log=off: BLOCKED" in printed(found)
+
+
+def test_the_worst_attack_is_the_options_outcome() -> None:
+    attacks = {**ATTACKS, "dmesg": REFUSED.model_copy(update={"option": "order"})}
+    options = {name: option(name) for name in ("copies", "order")}
+    shipped = {**STOPPED, "dmesg": (1, 1, 0, 0)}
+    found = report(
+        boot("shipped", shipped),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+        attacks=attacks,
+        options=options,
+    )
+    assert [each.outcome for each in found.options] == ["BLOCKED", "VULNERABLE"]
+    assert "Closed by order=on, where no attack landed." in printed(found)
+
+
+def test_a_remedy_in_which_an_attack_lands_closes_nothing() -> None:
+    found = report(boot("shipped", LANDED), boot("off", LANDED), boot("on", LANDED))
+    assert [each.remedy_holds for each in found.options] == [False] * 3
+    assert "order=on should close it; it was not seen to." in printed(found)
+
+
+def test_an_attack_that_ends_the_kernel_is_judged_by_its_last_lines() -> None:
+    found = report(
+        boot("shipped", STOPPED, died="COPY"), boot("off", LANDED), boot("on", STOPPED)
+    )
+    copies = found.options[0]
+    assert copies.outcome is Outcome.BLOCKED
+    assert found.boots == 4
+
+
+def test_lines_of_other_attacks_do_not_count() -> None:
+    values = {"order": (64, 4, 9, 0), "COPY": (1, 0, 9, 0)}
+    shipped = boot("shipped", values)
+    console = shipped.console.replace(BUG, "", 2).replace(
+        "attack order begins", f"attack order begins\n{BUG}"
+    )
+    found = report(shipped.model_copy(update={"console": console}))
+    assert found.options[0].outcome is Outcome.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (129, "signed with its key"),
+        (1, "locked down"),
+        (8, "vermagic"),
+        (5, "EIO"),
+        (0, "unknown"),
+    ],
+)
+def test_a_kernel_that_loads_no_module_is_not_audited(error: int, why: str) -> None:
+    refused = boot("shipped", STOPPED, loaded=(1, 0, 0, error))
+    found = report(refused, boot("off", LANDED), boot("on", STOPPED))
+    assert why in found.refused
+    assert not found.complete
+    assert "NOT AUDITED: the kernel did not load lkdtm" in printed(found)
+
+
+def test_a_boot_that_fails_leaves_its_options_unsupported() -> None:
+    found = report(
+        boot("shipped", {}, error="the kernel hung"),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+    )
+    assert found.failed == {"shipped": "the kernel hung"}
+    assert {each.outcome for each in found.options} == {Outcome.UNSUPPORTED}
+    assert not found.complete
+    assert "NOT COMPLETE: shipped: the kernel hung" in printed(found)
+
+
+def test_what_has_not_booted_is_missing() -> None:
+    found = report(boot("shipped", STOPPED))
+    assert found.missing == ["off", "on"]
+    assert "still to boot: off, on" in printed(found)
+
+
+@pytest.mark.parametrize(
+    ("must", "shipped", "met"),
+    [
+        (Outcome.BLOCKED, STOPPED, True),
+        (Outcome.BLOCKED, LANDED, False),
+        (Outcome.DETECTED, STOPPED, True),
+        (Outcome.DETECTED, LANDED, False),
+    ],
+)
+def test_a_policy_is_met_or_not(must: Outcome, shipped: Values, met: bool) -> None:
+    found = report(
+        boot("shipped", shipped),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+        must={"log": must},
+    )
+    assert found.meets_policy is met
+    text = "The policy is met." if met else "AGAINST THE POLICY: log is VULNERABLE"
+    assert text in printed(found)
+    checks = {check.name: check.result for check in suites(found)[0].checks}
+    assert checks["log"] is (Result.PASSED if met else Result.FAILED)
+
+
+def test_without_a_policy_what_lands_is_neither_red_nor_green() -> None:
+    found = report(boot("shipped", LANDED), boot("off", LANDED), boot("on", STOPPED))
+    options, audit = suites(found)
+    assert {check.result for check in options.checks} == {Result.SKIPPED}
+    assert audit.result is Result.PASSED
+
+
+def test_a_table_has_a_line_for_each_attack_in_each_role() -> None:
+    lines = to_csv(report()).splitlines()
+    assert lines[0] == "option,attack,role,outcome,tries,landed,why"
+    assert len(lines) == 1 + 3 * 3
+    assert "copies,COPY,control,VULNERABLE,1,1,1 of 1 try landed" in lines

@@ -1,0 +1,211 @@
+"""The plan of an audit: its boots, its modules, and what it refuses."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from kernels import fake_source
+
+from temper.arch import arch_named
+from temper.errors import InputError
+from temper.kernel import Cache, headers_beside, image_release
+from temper.options import Option, options_on
+from temper.record.outcome import Outcome
+from temper.record.plan import Headers, Role, RunPlan
+from temper.run.audit import SHIPPED, plan_audit
+from temper.run.planner import Planner
+
+RELEASE = "6.12.117+deb12-cloud-amd64"
+
+
+def bzimage(release: str = RELEASE) -> bytes:
+    """Return an image that says its release as boot.rst has it."""
+    head = bytearray(0x400)
+    head[0x202:0x206] = b"HdrS"
+    struct.pack_into("<H", head, 0x20E, 0x100)
+    return bytes(head[:0x300]) + release.encode() + b" (a@b) #1\0" + bytes(300)
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """Return an image in the folder of a build, which has headers."""
+    folder = tmp_path / "build"
+    folder.mkdir()
+    for name in ("Makefile", ".config", "Module.symvers"):
+        (folder / name).write_text(name)
+    (folder / "bzImage").write_bytes(bzimage())
+    return folder / "bzImage"
+
+
+@pytest.fixture
+def planner(tmp_path: Path) -> Planner:
+    source = fake_source(tmp_path / "linux")
+    return Planner(arch_named("x86_64"), Cache(tmp_path / "cache"), source)
+
+
+def shipped(plan: RunPlan) -> list[str]:
+    return [n for n, boot in plan.audited.items() if boot.role is Role.SHIPPED]
+
+
+def test_every_attack_is_tried_on_the_kernel_as_it_is(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image)
+    tried = [name for boot in shipped(plan) for name in plan.audited[boot].attacks]
+    assert sorted(tried) == sorted(plan.attacks)
+    assert all(plan.variants[name].cmdline == "" for name in shipped(plan))
+
+
+def test_what_damages_the_kernel_has_a_boot_of_its_own(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image)
+    options = options_on("x86_64").values()
+    apart = {name for o in options for name, each in o.each() if each.apart}
+    assert apart
+    for boot in shipped(plan):
+        attacks = set(plan.audited[boot].attacks)
+        assert not (attacks & apart) or len(attacks) == 1
+
+
+def controls(option: Option, plan: RunPlan) -> set[str]:
+    """Return the attacks on an option in the boots in which it is weakened."""
+    return {
+        name
+        for boot, audited in plan.audited.items()
+        if audited.role is Role.CONTROL
+        and option.control.cmdline in plan.variants[boot].cmdline
+        and option.control.cpu in plan.variants[boot].cpu
+        for name in audited.attacks
+    }
+
+
+@pytest.mark.parametrize("name", options_on("x86_64"))
+def test_every_option_that_can_be_weakened_is(
+    name: str, planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image, [name])
+    option = options_on("x86_64")[name]
+    attacks = {attack for attack, _ in option.each()}
+    weakened = not option.control.none
+    assert controls(option, plan) == (attacks if weakened else set())
+    if option.control.sysctls:
+        lines = plan.variants["users off"].job
+        assert all(word in lines[0] for word in option.control.sysctls)
+
+
+def test_a_boot_loads_only_the_modules_that_it_needs(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image, ["dmesg-restrict"])
+    assert plan.work.modules == ()
+    assert plan.variants[SHIPPED].job == ("run attack user dmesg",)
+    plan = plan_audit(planner, image, ["smep"])
+    assert [module.name for module in plan.work.modules] == ["lkdtm"]
+    assert plan.variants[SHIPPED].job == (
+        "run attack module lkdtm",
+        "run attack lkdtm EXEC_USERSPACE",
+    )
+
+
+def test_the_cpu_model_is_the_users_but_for_what_is_weakened(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image, ["smep"])
+    assert [v.cpu for v in plan.variants.values()] == ["", "max,-smep"]
+    given = Planner(planner.arch, planner.cache, planner.source, cpu="Nehalem")
+    plan = plan_audit(given, image, ["smep"])
+    assert [v.cpu for v in plan.variants.values()] == ["Nehalem", "Nehalem,-smep"]
+
+
+def test_words_for_the_command_line_go_into_all_boots(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image, ["init-on-alloc"], cmdline="lsm=yama")
+    assert [v.cmdline for v in plan.variants.values()] == [
+        "lsm=yama",
+        "lsm=yama init_on_alloc=0",
+        "lsm=yama init_on_alloc=1",
+    ]
+    assert "--cmdline lsm=yama" in plan.command
+
+
+def test_a_policy_is_part_of_the_plan(planner: Planner, image: Path) -> None:
+    must = {"smep": Outcome.BLOCKED}
+    assert plan_audit(planner, image, ["smep"], must).must == must
+    with pytest.raises(InputError, match="unknown option 'smep'"):
+        plan_audit(planner, image, ["smap"], must)
+
+
+def test_lkdtm_is_built_from_the_kernels_source(planner: Planner, image: Path) -> None:
+    (module,) = plan_audit(planner, image, ["smep"]).work.modules
+    assert module.kernel_folder == "drivers/misc/lkdtm"
+    assert module.switches == ("CONFIG_LKDTM=m",)
+
+
+def test_headers_are_found_beside_the_image(planner: Planner, image: Path) -> None:
+    kernel = plan_audit(planner, image, ["smep"]).variants[SHIPPED].kernel
+    assert kernel.headers
+    assert kernel.headers.release == RELEASE
+    assert kernel.headers.folder == str(image.parent)
+
+
+def test_headers_that_were_named_must_be_there(
+    planner: Planner, image: Path, tmp_path: Path
+) -> None:
+    found = plan_audit(planner, image, ["smep"], headers=image.parent)
+    assert f"--headers {image.parent}" in found.command
+    with pytest.raises(InputError, match="has no headers of a kernel"):
+        plan_audit(planner, image, ["smep"], headers=tmp_path)
+
+
+def test_without_headers_the_way_out_is_told(
+    planner: Planner, image: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> Headers:
+        raise InputError("Debian has no package linux-headers-x")
+
+    monkeypatch.setattr("temper.run.audit.plan_headers", none)
+    (image.parent / "Module.symvers").unlink()
+    with pytest.raises(InputError, match="there are no headers of Linux") as caught:
+        plan_audit(planner, image, ["smep"])
+    assert "--headers" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (bytes(0x202) + b"HdrS" + bytes(900), "does not say which release"),
+        (bzimage("modern"), "of no release of Linux: 'modern'"),
+        (b"text", "is not a kernel for x86_64"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(
+    content: bytes, message: str, planner: Planner, image: Path
+) -> None:
+    image.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        plan_audit(planner, image)
+
+
+def test_an_image_says_its_release(tmp_path: Path) -> None:
+    path = tmp_path / "image"
+    path.write_bytes(bzimage())
+    assert image_release(path) == RELEASE
+    path.write_bytes(b"ARM\x64" + b"Linux version 6.1.0-9-arm64 (debian" + bytes(9))
+    assert image_release(path) == "6.1.0-9-arm64"
+    path.write_bytes(bytes(2000))
+    assert image_release(path) == ""
+
+
+def test_an_archive_of_ours_counts_as_headers(tmp_path: Path) -> None:
+    assert headers_beside(tmp_path / "image", "none", []) is None
+    for name in ("devel.tar.gz", "config", "Module.symvers"):
+        (tmp_path / name).write_text(name)
+    found = headers_beside(tmp_path / "image", "none", [])
+    assert found
+    assert found.folder == str(tmp_path / "devel.tar.gz")
+    (tmp_path / "config").write_text("other")
+    again = headers_beside(tmp_path / "image", "none", [])
+    assert again
+    assert again.digest != found.digest

@@ -1,0 +1,168 @@
+"""The table of hardening options: complete, consistent, and in step with its C code."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from temper.arch import ARCHES
+from temper.errors import InputError
+from temper.options import (
+    MODULES,
+    OPTIONS,
+    Attacks,
+    Option,
+    Policy,
+    Setting,
+    all_options,
+    options_on,
+)
+from temper.record.outcome import Outcome
+
+CODE = {
+    "probe": OPTIONS / "modules" / "probe.c",
+    "user": OPTIONS / "attacks" / "user.c",
+}
+"""Kind -> the file with a table of its attacks."""
+LISTED = re.compile(r'^\t\{ "(\w+)", \w+', re.MULTILINE)
+
+
+def names(kind: str) -> list[str]:
+    """Return the attacks of a kind in all tables."""
+    return [
+        name
+        for option in all_options().values()
+        for name, attacks in option.each()
+        if attacks.kind == kind
+    ]
+
+
+@pytest.mark.parametrize("kind", CODE)
+def test_the_code_has_every_attack_and_no_other(kind: str) -> None:
+    found = LISTED.findall(CODE[kind].read_text(encoding="utf-8"))
+    assert sorted(found) == sorted(names(kind))
+
+
+def test_an_attack_belongs_to_one_option() -> None:
+    every = [name for kind in ("lkdtm", *CODE) for name in names(kind)]
+    assert len(every) == len(set(every))
+
+
+def test_there_are_as_many_as_promised() -> None:
+    here = options_on("x86_64")
+    assert sum(1 for option in here.values() for _ in option.each()) >= 45
+    assert sum(not option.control.none for option in here.values()) >= 12
+
+
+@pytest.mark.parametrize("name", all_options())
+def test_an_option_says_what_it_promises(name: str) -> None:
+    option = all_options()[name]
+    assert option.promise.endswith(".")
+    assert not option.title.endswith(".")
+    assert not option.price or option.price.endswith(".")
+
+
+@pytest.mark.parametrize("name", all_options())
+def test_what_switches_an_option_on_is_not_what_weakens_it(name: str) -> None:
+    option = all_options()[name]
+    if not option.remedy.none:
+        assert option.remedy.words != option.control.words
+
+
+def test_settings_that_share_a_boot_change_different_things() -> None:
+    for role in ("control", "remedy"):
+        seen: dict[tuple[str, str], str] = {}
+        for option in all_options().values():
+            setting: Setting = getattr(option, role)
+            for word in (*setting.cmdline.split(), *setting.cpu.split(",")):
+                place = (setting.boot or option.name, word.partition("=")[0])
+                other = seen.setdefault(place, option.name)
+                assert not place[1] or other == option.name
+
+
+def test_every_module_is_there() -> None:
+    for module in MODULES.values():
+        folder = OPTIONS / "modules"
+        assert (folder / module).is_dir() or (folder / f"{module}.c").is_file()
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_each_architecture_has_options(arch: str) -> None:
+    assert len(options_on(arch)) > 20
+
+
+def test_an_option_of_another_architecture_is_not_known() -> None:
+    assert "smep" in options_on("x86_64")
+    with pytest.raises(InputError, match="unknown option 'smep'"):
+        options_on("arm64", ["smep"])
+
+
+def option(**changes: object) -> Option:
+    given: dict[str, object] = {
+        "name": "made-up",
+        "title": "a made-up option",
+        "promise": "Nothing happens.",
+        "control": {"cmdline": "made_up=0"},
+        "attacks": [{"user": ["dmesg"]}],
+    }
+    return Option.model_validate({**given, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"attacks": []}, "at least 1 item"),
+        ({"attacks": [{"lkdtm": ["WRITE_RO"]}]}, "LKDTM need 'by'"),
+        ({"attacks": [{"by": "x"}]}, "of one kind"),
+        ({"attacks": [{"probe": ["a"], "user": ["b"]}]}, "of one kind"),
+        ({"attacks": [{"user": ["dmesg"], "by": "("}]}, "not a regular expression"),
+        ({"attacks": [{"user": ["dmesg"], "most": 1}]}, "less than 1"),
+        ({"control": {}}, "give cmdline, cpu, sysctls, or none"),
+        ({"control": {"cmdline": "a", "none": "b"}}, "give cmdline"),
+        ({"architectures": ["vax"]}, "unknown architecture"),
+        ({"control": {"cmdlin": "a"}}, "Extra inputs"),
+    ],
+)
+def test_a_broken_table_is_refused(changes: dict[str, object], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        option(**changes)
+
+
+def test_attacks_for_another_architecture_are_left_out() -> None:
+    attacks = [
+        {"user": ["dmesg"]},
+        {"user": ["vsyscall"], "architectures": ["x86_64"]},
+    ]
+    made = option(attacks=attacks)
+    here = made.on("arm64")
+    assert here
+    assert [name for name, _ in here.each()] == ["dmesg"]
+    assert option(architectures=["x86_64"]).on("arm64") is None
+    assert option(attacks=attacks[1:]).on("arm64") is None
+
+
+def test_triggers_of_lkdtm_may_give_up() -> None:
+    planned = Attacks(lkdtm=("WRITE_RO",), by="x").plan("made-up", "WRITE_RO")
+    line = "lkdtm: copy_to_user failed, but lacked Oops"
+    assert re.search(planned.gave_up, line)
+    assert not re.search(planned.gave_up, "lkdtm: attempting bad rodata write")
+
+
+def test_a_broken_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bad.toml").write_text('title = "x"\n')
+    monkeypatch.setattr("temper.options.OPTIONS", tmp_path)
+    all_options.cache_clear()
+    try:
+        with pytest.raises(InputError, match=r"bad\.toml: promise: Field required"):
+            all_options()
+    finally:
+        monkeypatch.undo()
+        all_options.cache_clear()
+
+
+def test_a_policy_demands_the_most_of_what_it_names_twice() -> None:
+    policy = Policy(blocked=("smep",), detected=("smep", "kfence"))
+    assert policy.least == {"smep": Outcome.BLOCKED, "kfence": Outcome.DETECTED}
