@@ -109,7 +109,7 @@ static void constructed(void *object)
 {
 }
 
-/* Is the object that a new cache gives next the one behind the last? */
+/* Is the object that a new cache gives next as far from the last as that was before? */
 static void freelist_order(struct tally *tally)
 {
 	/* A constructor keeps it from being merged with a cache that was in use. */
@@ -120,8 +120,9 @@ static void freelist_order(struct tally *tally)
 		return;
 	for (int i = 0; i < TRIES; i++) {
 		objects[i] = kmem_cache_alloc(cache, GFP_KERNEL);
-		if (i && objects[i])
-			count(tally, objects[i] == objects[i - 1] + 256);
+		if (i >= 2)
+			count(tally,
+			      objects[i] - objects[i - 1] == objects[i - 1] - objects[i - 2]);
 	}
 	for (int i = 0; i < TRIES; i++)
 		if (objects[i])
@@ -139,7 +140,8 @@ static void freelist_order(struct tally *tally)
 		return memory;                                                                     \
 	}
 PLACE(0)
-PLACE(1) PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8) PLACE(9) PLACE(10) PLACE(11)
+PLACE(1)
+PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8) PLACE(9) PLACE(10) PLACE(11)
 	PLACE(12) PLACE(13) PLACE(14) PLACE(15) PLACE(16)
 
 		static void *(*const places[])(void) = {

@@ -25,6 +25,7 @@ from lab import (
 )
 from notes import clear_notes, note
 from packages import Started
+from shipped_kernel import download
 from xdist.scheduler.loadscope import (  # type: ignore[import-untyped]
     LoadScopeScheduling,
 )
@@ -46,6 +47,7 @@ OF_KSTACK = (
 
 # Modules that update or use apt's lists, which only one may do at a time.
 OF_APT = (
+    "test_audited_kernels",
     "test_bases",
     "test_compare",
     "test_reliability",
@@ -107,6 +109,13 @@ def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
         patch.setattr(Cache, "entry", entry)
         yield found
     note(pytestconfig, f"kernels-{worker_id}", map(str, found.asked.values()))
+
+
+@pytest.fixture(scope="session")
+def package(pytestconfig: pytest.Config) -> Path:
+    """Debian's package of its newest kernel for the cloud."""
+    assert pytestconfig.cache is not None
+    return download(pytestconfig.cache.mkdir("debian-cloud-kernel"))
 
 
 @pytest.fixture(scope="session")

@@ -1,62 +1,17 @@
 """A kernel we did not build: Debian's own for the cloud, option off against on."""
 
-import os
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from lab import ONE_LAYOUT, QUANTILES, SYSCALLS, Answer, ask
+from shipped_kernel import call
 
 from temper.digest import file_digest
 from temper.workloads import all_workloads, workloads
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
-PACKAGE = re.compile(r"^linux-image-(6\.12\.\d+)\S*-cloud-amd64(?:-unsigned)?$")
 OPTION = "randomize_kstack_offset"
-
-
-def call(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, f"{command}: {done.stderr}"
-    return done.stdout
-
-
-def update_lists(folder: Path) -> None:
-    sudo = [] if os.geteuid() == 0 else ["sudo"]
-    # One list that cannot be had is no matter if the others can.
-    subprocess.run([*sudo, "apt-get", "update"], cwd=folder, timeout=300, check=False)
-
-
-def newest_package(folder: Path) -> str:
-    listed = call("apt-cache", "pkgnames", "linux-image-6.12.", cwd=folder)
-    found = [name for name in listed.splitlines() if PACKAGE.match(name)]
-    assert found, "is there a Linux 6.12 in this Debian?"
-
-    def version(name: str) -> list[int]:
-        return [int(number) for number in PACKAGE.sub(r"\1", name).split(".")]
-
-    return max(sorted(found), key=version)
-
-
-@pytest.fixture(scope="module")
-def package(pytestconfig: pytest.Config) -> Path:
-    """Download the newest one, unless one is there already."""
-    assert shutil.which("apt-get"), "Debian's kernel comes from Debian"
-    assert pytestconfig.cache is not None
-    folder = pytestconfig.cache.mkdir("debian-cloud-kernel")
-    kept = sorted(folder.glob("linux-image-*.deb"))
-    if kept:
-        return kept[-1]
-    # Old lists name packages that are no longer there.
-    update_lists(folder)
-    call("apt-get", "download", newest_package(folder), cwd=folder)
-    (archive,) = folder.glob("linux-image-*.deb")
-    return archive
 
 
 @pytest.fixture(scope="module")

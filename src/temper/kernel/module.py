@@ -116,7 +116,7 @@ def _make(
     make = [
         *("make", f"M={folder}", f"ARCH={devel.arch.kernel_arch}"),
         *(f"CC={devel.arch.compiler}", f"CROSS_COMPILE={cross_prefix(devel.arch)}"),
-        *(*words, *switches, "modules"),
+        *(*words, *switches, f"-j{os.cpu_count() or 1}", "modules"),
     ]
     env = FLAGS | {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
     done = call(make, place, _TIMEOUT, env=env)

@@ -1,0 +1,183 @@
+"""Kernels as shipped, attacked: Debian's own for the cloud, and a small one of ours."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+from lab import ARM64, Answer, ask, kernel_of
+
+from temper.arch import arch_named
+from temper.catalog import feature_named
+from temper.debian import apt_for
+from temper.kernel import Cache
+from temper.paths import REPOSITORY
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+
+STOPPED = {
+    "aslr",
+    "dmesg-restrict",
+    "guard-pages",
+    "hardened-usercopy",
+    "init-on-alloc",
+    "init-stack",
+    "kaslr",
+    "kptr-restrict",
+    "list-hardened",
+    "mmap-min-addr",
+    "module-text",
+    "no-execute",
+    "perf-paranoid",
+    "protected-hardlinks",
+    "protected-symlinks",
+    "refcount",
+    "slab-freelist-random",
+    "smap",
+    "smep",
+    "stack-protector",
+    "strict-rwx",
+    "unprivileged-bpf",
+    "userfaultfd",
+    "vsyscall",
+}
+"""What Debian's kernel has, by its configuration and defaults."""
+
+REPORTED = {"fortify-source", "slab-freelist-hardened"}
+"""Options of it with an attack that is only reported."""
+
+ONLY_THERE = {"list-hardened", "slab-freelist-random"}
+"""Options of those that nothing weakens there, and that our small kernels lack."""
+
+SAMPLE = re.compile(r"^<!-- audit -->\n```text\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def named(answer: Answer, outcome: str) -> set[str]:
+    return {o["name"] for o in answer.report["options"] if o["outcome"] == outcome}
+
+
+def doubted(answer: Answer, what: str) -> Collection[str]:
+    return [o["name"] for o in answer.report["options"] if o[what] is False]
+
+
+@pytest.fixture(scope="module")
+def audited(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return ask(tmp_path_factory.mktemp("audit"), "audit", str(package))
+
+
+def test_all_is_tried(audited: Answer) -> None:
+    assert audited.status == 0, audited.output
+    report = audited.report
+    assert report["complete"]
+    assert not (report["failed"] or report["refused"] or report["missing"])
+    assert report["tried"] == sum(len(o["attacks"]) for o in report["options"])
+    assert report["tried"] >= 45
+
+
+def test_options_are_worth_what_the_configuration_says(audited: Answer) -> None:
+    assert named(audited, "BLOCKED") == STOPPED
+    assert named(audited, "DETECTED") == REPORTED
+    assert named(audited, "UNSUPPORTED") == set()
+
+
+def test_every_control_lands_and_every_remedy_holds(audited: Answer) -> None:
+    assert doubted(audited, "control_lands") == []
+    assert doubted(audited, "remedy_holds") == []
+    lands = [o for o in audited.report["options"] if o["control_lands"]]
+    assert len(lands) >= 12
+
+
+def test_the_report_says_which_kernel_it_was(audited: Answer, package: Path) -> None:
+    name, version, _ = package.name.split("_")
+    assert audited.report["title"] == f"{name} {version}"
+    assert f"linux-image-{audited.report['release']}" == name.removesuffix("-unsigned")
+
+
+def test_the_documents_show_what_it_prints(audited: Answer) -> None:
+    lines = {line.rstrip() for line in audited.output.splitlines()}
+    shown = [
+        line
+        for name in ("README.md", "docs/audit.md")
+        for sample in SAMPLE.findall((REPOSITORY / name).read_text(encoding="utf-8"))
+        for line in sample.splitlines()
+        if line
+    ]
+    assert len(shown) > 10
+    assert [line for line in shown if line not in lines] == []
+
+
+def test_a_kernel_that_panics_at_every_attack_is_audited_all_the_same(
+    audited: Answer, package: Path, tmp_path: Path
+) -> None:
+    options = "smep,strict-rwx,list-hardened"
+    answer = ask(
+        tmp_path,
+        *("audit", str(package), "--options", options, "--cmdline", "oops=panic"),
+    )
+    assert answer.status == 0, answer.output
+    assert answer.report["boots"] > len(answer.run.plan.slots)
+    assert named(answer, "BLOCKED") == set(options.split(","))
+
+
+def test_a_kernel_that_wants_signed_modules_says_so(
+    package: Path, tmp_path: Path
+) -> None:
+    answer = ask(
+        tmp_path,
+        *("audit", str(package), "--options", "smep,dmesg-restrict"),
+        *("--cmdline", "module.sig_enforce=1"),
+    )
+    assert answer.status == 77
+    assert "it loads only modules that are signed" in answer.report["refused"]
+    # What takes no module is tried all the same.
+    assert named(answer, "BLOCKED") == {"dmesg-restrict"}
+    assert named(answer, "UNSUPPORTED") == {"smep"}
+
+
+def test_a_cpu_without_smep_is_no_kernel_with_it(package: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('blocked = ["smep"]\n')
+    answer = ask(
+        tmp_path,
+        *("audit", str(package), "--options", "smep", "--cpu", "Nehalem"),
+        *("--policy", str(policy)),
+    )
+    assert answer.status == 1
+    assert "AGAINST THE POLICY: smep is VULNERABLE, and must be" in answer.output
+
+
+ARM64_ONLY = {"execute-never", "pan", "pxn"}
+X86_64_ONLY = {"no-execute", "smap", "smep", "vsyscall"}
+
+
+@pytest.fixture(scope="module")
+def audited_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """Audit the same version for the other architecture, by modules cross-compiled."""
+    folder = tmp_path_factory.mktemp("audit")
+    name = package.name.split("_")[0].replace("amd64", "arm64")
+    apt = apt_for(arch_named("arm64"), Cache())
+    (archive,) = apt.fetch(apt.only([name]), folder)
+    return ask(folder, "audit", str(archive), *ARM64)
+
+
+def test_arm64_is_audited_on_a_host_of_another_kind(audited_arm64: Answer) -> None:
+    assert audited_arm64.status == 0, audited_arm64.output
+    assert audited_arm64.report["complete"]
+    assert named(audited_arm64, "BLOCKED") == STOPPED - X86_64_ONLY | ARM64_ONLY
+    assert named(audited_arm64, "DETECTED") == REPORTED
+    assert named(audited_arm64, "UNSUPPORTED") == set()
+    assert doubted(audited_arm64, "control_lands") == []
+    assert doubted(audited_arm64, "remedy_holds") == []
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """Audit a kernel of ours, whose modules are built against what lies beside it."""
+    image = kernel_of(feature_named("kstack"), "stock").image
+    return ask(tmp_path_factory.mktemp("audit"), "audit", str(image))
+
+
+def test_attacks_land_on_a_kernel_without_the_options(small: Answer) -> None:
+    """So their not landing on Debian's kernel is the options' doing."""
+    assert small.status == 0, small.output
+    assert named(small, "VULNERABLE") >= ONLY_THERE | REPORTED
