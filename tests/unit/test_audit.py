@@ -11,6 +11,7 @@ from rich.console import Console
 from made_up import kernel_facts, machine_facts, run_plan, variant_plan
 from temper.analysis.audit import AuditReport, audit_report, judged
 from temper.analysis.checks import Result, suites
+from temper.analysis.joined import CHECKER_LINES, joined
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -333,3 +334,25 @@ def test_a_table_has_a_line_for_each_attack_in_each_role() -> None:
     assert lines[0] == "option,attack,role,outcome,tries,landed,why"
     assert len(lines) == 1 + 3 * 3
     assert "copies,COPY,control,VULNERABLE,1,1,1 of 1 try landed" in lines
+
+
+def test_lines_of_another_checker_are_told_what_was_proven() -> None:
+    found = report(
+        boot("shipped", {**STOPPED, "order": (64, 60, 0, 0), "dmesg": (0, 0, 0, 38)}),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+    )
+    lines = CHECKER_LINES.validate_python(
+        [
+            {"option_name": name, "type": "kconfig", "check_result_bool": True}
+            for name in ("CONFIG_COPIES", "CONFIG_ORDER", "CONFIG_LOG", "CONFIG_MORE")
+        ]
+    )
+    proofs = [(each["proof"], each.get("outcome")) for each in joined(lines, found)]
+    assert proofs == [
+        ("proven", "BLOCKED"),
+        ("not proven", "VULNERABLE"),
+        ("not tried", None),
+        ("not tried", None),
+    ]
+    assert joined(lines, found)[0]["check_result_bool"] is True

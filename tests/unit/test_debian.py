@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from temper.arch import arch_named
-from temper.debian import Apt, apt_for, root
+from temper.debian import Apt, apt_for, plan_headers, ready_headers, root
 from temper.digest import file_digest
 from temper.errors import InfraError, InputError
 from temper.kernel import Cache
@@ -316,3 +316,66 @@ def test_without_apt_that_is_said(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InfraError, match="the program 'apt-config' is missing"):
         Apt(replace(ARCH), tmp_path / "apt").resolve(["ask"])
+
+
+RELEASE = "6.12.1+deb12-amd64"
+HEADERS = {
+    f"linux-headers-{RELEASE}": f"usr/src/linux-headers-{RELEASE}/.config",
+    "linux-headers-6.12.1+deb12-common": "usr/src/linux-headers-6.12.1-common/Makefile",
+    "linux-kbuild-6.12.1+deb12": "usr/lib/linux-kbuild-6.12.1/scripts/mod/modpost",
+}
+SHOWN = f"""\
+Package: linux-headers-{RELEASE}
+Depends: linux-base, linux-headers-6.12.1+deb12-common (= 6.12.1-1), \
+linux-image-a (= 1) | linux-image-b (= 1), linux-kbuild-6.12.1+deb12, gcc-12
+"""
+
+
+@pytest.fixture
+def served(fake: FakeApt, tmp_path: Path) -> FakeApt:
+    """Serve a kernel's headers: apt gives those packages that it is asked for."""
+    for name, file in HEADERS.items():
+        path = tmp_path / name / file
+        path.parent.mkdir(parents=True)
+        path.write_text(name)
+        fake.add(name, "6.12.1-1", tmp_path / name)
+    fake.answers(
+        'case "$1" in download) for name; do '
+        f"file={fake.pool}/${{name%=*}}_6.12.1-1_amd64.deb; "
+        '[ -f "$file" ] || continue; '
+        'if [ "$2" = --print-uris ]; then '
+        f'grep "/x.deb. ${{name}}_" {fake.folder}/uris; '
+        'else cp "$file" .; fi; done;; esac'
+    )
+    show = fake.folder / "bin" / "apt-cache"
+    (fake.folder / "shown").write_text(SHOWN)
+    show.write_text(f"#!/bin/sh\ncat {fake.folder}/shown\n")
+    show.chmod(0o755)
+    return fake
+
+
+def test_headers_are_found_by_what_their_package_depends_on(
+    served: FakeApt, cache: Cache
+) -> None:
+    found = plan_headers(RELEASE, ARCH, cache)
+    assert [each.name for each in (*found.packages, *found.tools)] == list(HEADERS)
+    assert "install" not in served.log.read_text()
+
+
+def test_headers_are_unpacked_into_one_tree(served: FakeApt, cache: Cache) -> None:
+    planned = plan_headers(RELEASE, ARCH, cache)
+    ready = ready_headers(planned, ARCH, cache, Quiet())
+    assert files(ready.root) == set(HEADERS.values())
+    common, words = ready.ready(cache.root)
+    assert (common / "Makefile").is_file()
+    assert words[0] == f"O={ready.root}/usr/src/linux-headers-{RELEASE}"
+    assert served.log.read_text().count("download --quiet=2") == 2
+
+
+def test_a_kernel_without_headers_is_named(served: FakeApt, cache: Cache) -> None:
+    (served.folder / "shown").write_text("N: Unable to locate package\n")
+    with pytest.raises(InputError, match=r"Debian has no package linux-headers-6\.12"):
+        plan_headers(RELEASE, ARCH, cache)
+    (served.folder / "shown").write_text("Depends: linux-base\n")
+    with pytest.raises(InputError, match="depends on no package like"):
+        plan_headers(RELEASE, ARCH, cache)

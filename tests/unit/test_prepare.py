@@ -1,6 +1,7 @@
 """What a plan needs is built as it was planned, or not at all."""
 
 import gzip
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,8 @@ from kernels import X86_64, fake_source, fragments
 
 from made_up import run_plan, variant_plan
 from temper.digest import digest, file_digest
-from temper.errors import InputError
-from temper.kernel import Cache, KernelSpec, find_source
+from temper.errors import BuildError, InputError
+from temper.kernel import Cache, KernelSpec, find_source, headers_beside
 from temper.progress import Quiet
 from temper.record.boot import KernelFacts
 from temper.record.plan import KernelPlan, Module, Work
@@ -64,7 +65,7 @@ def test_a_setup_has_all_that_its_boots_need(bench: Bench) -> None:
         host_files={str(on_host): file_digest(on_host)},
     )
     plan = bench.kernel_plan()
-    setup = bench.workshop.setup(variant_plan("off", kernel=plan), work)
+    setup = bench.workshop.setup(plan, work)
     assert setup.kernel.key == plan.key
     assert setup.kernel.config_hash
     assert setup.image.is_file()
@@ -82,6 +83,46 @@ def test_a_module_is_built_beside_files_of_the_kernel(bench: Bench) -> None:
     assert bench.workshop.module(plan, kernel, module).name == "probe.ko"
 
 
+def test_a_module_is_built_from_a_folder_of_the_kernel(bench: Bench) -> None:
+    """With files of ours put into it, and the switches that its Makefile asks for."""
+    bench.file("linux/many.c", "int of_the_kernel;\n")
+    folder = bench.file("many/Kbuild", "obj-$(CONFIG_MANY) := many.o\n").parent
+    module = Module(
+        source=str(folder), kernel_folder=".", switches=("CONFIG_MANY=m",), digest=""
+    )
+    plan = bench.kernel_plan()
+    kernel = bench.workshop.kernel(plan)
+    with pytest.raises(BuildError, match="module many does not build"):
+        bench.workshop.module(
+            plan, kernel, module.model_copy(update={"switches": ("CONFIG_MANY=n",)})
+        )
+    assert bench.workshop.module(plan, kernel, module).name == "many.ko"
+
+
+def test_a_kernel_of_others_gets_modules_by_its_headers(bench: Bench) -> None:
+    """Of two variants of it, each has them, built once."""
+    kernel = bench.workshop.kernel(bench.kernel_plan())
+    image = bench.file("other/bzImage", "a kernel")
+    for name in ("devel.tar.gz", "config", "Module.symvers"):
+        shutil.copy(kernel.folder / name, image.parent)
+    plan = KernelPlan(
+        key=f"file:{file_digest(image)}",
+        image=str(image),
+        headers=headers_beside(image, "6.12.1-other", []),
+    )
+    source = bench.file("module/probe.c", "int probe;\n")
+    work = Work(
+        job=(),
+        cpus=1,
+        exact=False,
+        modules=(Module(source=str(source), digest=""),),
+    )
+    names = {name: variant_plan(name, kernel=plan) for name in ("A", "B")}
+    prepared = prepare(run_plan(names, work=work), bench.cache, Quiet())
+    assert [f.name for f in prepared.setups["A"].files] == ["probe.ko"]
+    assert prepared.setups["A"] is prepared.setups["B"]
+
+
 def test_a_source_that_changed_after_the_plan_is_not_built(bench: Bench) -> None:
     plan = bench.kernel_plan()
     with (bench.source / "Makefile").open("a") as file:
@@ -96,14 +137,13 @@ WORK = Work(job=(), cpus=1, exact=True)
 def test_an_image_that_changed_after_the_plan_is_not_booted(bench: Bench) -> None:
     image = bench.file("bzImage", "a kernel")
     plan = KernelPlan(key=f"file:{file_digest(image)}", image=str(image))
-    variant = variant_plan("A", kernel=plan)
-    assert bench.workshop.setup(variant, WORK).image == image
+    assert bench.workshop.setup(plan, WORK).image == image
     image.write_text("another kernel")
     with pytest.raises(InputError, match="changed after the plan was made"):
-        bench.workshop.setup(variant, WORK)
+        bench.workshop.setup(plan, WORK)
     image.unlink()
     with pytest.raises(InputError, match=r"cannot read .*: No such file"):
-        bench.workshop.setup(variant, WORK)
+        bench.workshop.setup(plan, WORK)
 
 
 def test_what_is_known_of_a_kernel_of_others_is_stored(bench: Bench) -> None:
@@ -112,7 +152,7 @@ def test_what_is_known_of_a_kernel_of_others_is_stored(bench: Bench) -> None:
     config = bench.file("config", 'CONFIG_CC_VERSION_TEXT="gcc 14"\n')
     key = f"file:{file_digest(image)}"
     plan = KernelPlan(key=key, image=str(image), config=str(config))
-    setup = bench.workshop.setup(variant_plan("A", kernel=plan), WORK)
+    setup = bench.workshop.setup(plan, WORK)
     assert setup.image.read_bytes() == BZIMAGE
     assert setup.kernel == KernelFacts(
         key=key,

@@ -1,11 +1,13 @@
 """The command that attacks what a kernel as shipped promises."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from temper.analysis.audit import audit_report
+from temper.analysis.joined import CHECKER_LINES, CheckerLine, joined
 from temper.arch import DEFAULT_ARCH
 from temper.cli.completion import complete_options
 from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
@@ -19,6 +21,8 @@ from temper.cli.options import (
     SourcePath,
     listed,
 )
+from temper.cli.output import write_data
+from temper.errors import InputError
 from temper.options import GUIDE, Policy
 from temper.record.wire import UNSUPPORTED
 from temper.report.audit_document import audit_document
@@ -64,6 +68,14 @@ def audit(
     cmdline: Annotated[
         str, typer.Option(help="More of the kernel's command line.", metavar="WORDS")
     ] = "",
+    join: Annotated[
+        str | None,
+        typer.Option(
+            help="Read the lines of kernel-hardening-checker -m json (-: stdin), and "
+            "write them to stdout with what was proven of each, instead of the report.",
+            metavar="FILE",
+        ),
+    ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
     cpu: CpuModel = "",
     source: SourcePath = None,
@@ -83,14 +95,36 @@ def audit(
     load the modules.
     """
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
+    # Whatever is wrong with it shows before anything is booted.
+    lines = _checker_lines(join) if join else None
     lab = Lab.of(arch, source, cpu=cpu)
     must = read_toml(policy, Policy, GUIDE).least if policy else {}
     plan = plan_audit(lab.planner, image, listed(options), must, headers, cmdline)
     if only_plan:
         return lab.show(plan, files, resume)
     report = audit_report(lab.run(plan, resume))
-    files.publish(report, audit_document(report), full=full)
+    if lines is None:
+        files.publish(report, audit_document(report), full=full)
+    else:
+        files.write(report)
+        write_data("-", joined(lines, report))
     if report.refused:
         raise typer.Exit(UNSUPPORTED)
     if not (report.complete and report.meets_policy):
         raise typer.Exit(1)
+
+
+def _checker_lines(file: str) -> list[CheckerLine]:
+    """Read what kernel-hardening-checker found; raise InputError if it is not that."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        return CHECKER_LINES.validate_json(text)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{file} has no lines of kernel-hardening-checker: {_first(error)}",
+            "kernel-hardening-checker -a -m json writes them",
+        ) from error
+
+
+def _first(error: Exception) -> str:
+    return str(error).splitlines()[0]

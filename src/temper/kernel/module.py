@@ -120,9 +120,11 @@ def _make(
     ]
     env = FLAGS | {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
     done = call(make, place, _TIMEOUT, env=env)
-    if done.status:
+    module = folder / f"{source.stem}.ko"
+    # A Makefile may leave it out without a word.
+    if done.status or not module.is_file():
         raise BuildError(
             f"module {source.name} does not build for Linux {devel.release}:\n"
             f"{done.tail(_LOG_TAIL)}"
         )
-    return folder / f"{source.stem}.ko"
+    return module

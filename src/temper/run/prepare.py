@@ -35,7 +35,6 @@ from temper.record.plan import (
     Module,
     Register,
     RunPlan,
-    VariantPlan,
     Work,
 )
 from temper.run.programs import build_programs
@@ -89,8 +88,8 @@ class Workshop:
             )
         return build(spec, self.cache, self.progress)
 
-    def setup(self, variant: VariantPlan, work: Work) -> Setup:
-        """Build or find all that a variant boots with."""
+    def setup(self, plan: KernelPlan, work: Work) -> Setup:
+        """Build or find all that the variants of a kernel boot with."""
         files = [
             path
             for programs in work.programs
@@ -99,14 +98,14 @@ class Workshop:
         files += map(absolute, work.files)
         host_files = tuple(map(Path, work.host_files))
         tree = self.tree(work)
-        if variant.kernel.image:
-            image, facts = self.given(variant.kernel)
-            if variant.kernel.headers:
-                devel = self.devel(variant.kernel.headers)
-                files += [self.module(variant.kernel, devel, m) for m in work.modules]
+        if plan.image:
+            image, facts = self.given(plan)
+            if plan.headers:
+                devel = self.devel(plan.headers)
+                files += [self.module(plan, devel, each) for each in work.modules]
             return Setup(image, facts, tuple(files), host_files, tree)
-        kernel = self.kernel(variant.kernel)
-        files += [self.module(variant.kernel, kernel, each) for each in work.modules]
+        kernel = self.kernel(plan)
+        files += [self.module(plan, kernel, each) for each in work.modules]
         return Setup(kernel.image, _facts(kernel), tuple(files), host_files, tree)
 
     def tree(self, work: Work) -> Path | None:
@@ -192,13 +191,13 @@ class Workshop:
 def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
     """Build or find all that the boots of ``plan`` need."""
     workshop = Workshop(arch_named(plan.arch), cache, progress)
-    for variant in plan.variants.values():
+    kernels = dict.fromkeys(variant.kernel for variant in plan.variants.values())
+    for kernel in kernels:
         # Whatever is wrong with a kernel shows before anything is built.
-        workshop.check_needs(variant.kernel, plan.work.needs)
-    setups = {
-        name: workshop.setup(variant, plan.work)
-        for name, variant in plan.variants.items()
-    }
+        workshop.check_needs(kernel, plan.work.needs)
+    # Once for each kernel: what is in the cache is read whole whenever it is used.
+    made = {kernel: workshop.setup(kernel, plan.work) for kernel in kernels}
+    setups = {name: made[variant.kernel] for name, variant in plan.variants.items()}
     if plan.watched:
         setups = _watching(plan, plan.watched, setups, workshop)
     return Prepared(plan, setups)
