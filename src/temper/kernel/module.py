@@ -76,7 +76,8 @@ def build_module(
     ``beside``. ``switches``: words for make, such as ``CONFIG_X=m``. Raises InputError
     if ``source`` is missing, BuildError if it does not build.
     """
-    files = [*module_files(source), *beside]
+    # Ours last: they may replace one of the kernel's.
+    files = [*beside, *module_files(source)]
     inputs = {
         "recipe": RECIPE,
         "kernel": devel.key,
