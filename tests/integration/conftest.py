@@ -48,6 +48,7 @@ OF_KSTACK = (
 # Modules that update or use apt's lists, which only one may do at a time.
 OF_APT = (
     "test_audited_kernels",
+    "test_audited_mutants",
     "test_bases",
     "test_compare",
     "test_reliability",

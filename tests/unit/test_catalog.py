@@ -396,7 +396,7 @@ SABOTAGES = {
     "unknown outcome": (
         'expect = "BLOCKED"',
         'expect = "SAFE"',
-        "Input should be 'VULNERABLE', 'BLOCKED' or 'UNSUPPORTED'",
+        "Input should be 'VULNERABLE', 'DETECTED', 'BLOCKED' or 'UNSUPPORTED'",
     ),
     "no samples": (
         "samples = 10\n",
@@ -454,7 +454,7 @@ SABOTAGES = {
     "unknown outcome of a proof": (
         'expect = "BLOCKED"',
         'expect = { overwrite = "BLOCKED", replay = "SAFE" }',
-        "Input should be 'VULNERABLE', 'BLOCKED' or 'UNSUPPORTED'",
+        "Input should be 'VULNERABLE', 'DETECTED', 'BLOCKED' or 'UNSUPPORTED'",
     ),
     "sabotage that no proof notices": (
         'in_force = true\nexpect = "VULNERABLE"',

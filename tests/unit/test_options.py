@@ -44,8 +44,9 @@ def test_the_code_has_every_attack_and_no_other(kind: str) -> None:
     assert sorted(found) == sorted(names(kind))
 
 
-def test_an_attack_belongs_to_one_option() -> None:
-    every = [name for kind in ("lkdtm", *CODE) for name in names(kind)]
+@pytest.mark.parametrize("arch", ARCHES)
+def test_an_attack_belongs_to_one_option(arch: str) -> None:
+    every = [name for each in options_on(arch).values() for name, _ in each.each()]
     assert len(every) == len(set(every))
 
 
