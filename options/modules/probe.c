@@ -141,8 +141,9 @@ static void freelist_order(struct tally *tally)
 	}
 PLACE(0)
 PLACE(1)
-PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8) PLACE(9) PLACE(10) PLACE(11)
-	PLACE(12) PLACE(13) PLACE(14) PLACE(15) PLACE(16)
+PLACE(2)
+PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8) PLACE(9) PLACE(10) PLACE(11) PLACE(12)
+	PLACE(13) PLACE(14) PLACE(15) PLACE(16)
 
 		static void *(*const places[])(void) = {
 			place_0,  place_1,  place_2,  place_3,  place_4,  place_5,
