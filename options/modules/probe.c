@@ -130,7 +130,10 @@ static void freelist_order(struct tally *tally)
 	kmem_cache_destroy(cache);
 }
 
-/* Code of many places: RANDOM_KMALLOC_CACHES chooses by the place. */
+/*
+ * Code of many places: RANDOM_KMALLOC_CACHES chooses by the place. The declaration at the
+ * end takes the semicolon.
+ */
 #define PLACE(n)                                                                                   \
 	static noinline void *place_##n(void)                                                      \
 	{                                                                                          \
@@ -138,18 +141,31 @@ static void freelist_order(struct tally *tally)
                                                                                                    \
 		OPTIMIZER_HIDE_VAR(memory);                                                        \
 		return memory;                                                                     \
-	}
-PLACE(0)
-PLACE(1)
-PLACE(2)
-PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7) PLACE(8) PLACE(9) PLACE(10) PLACE(11) PLACE(12)
-	PLACE(13) PLACE(14) PLACE(15) PLACE(16)
+	}                                                                                          \
+	static void *place_##n(void)
 
-		static void *(*const places[])(void) = {
-			place_0,  place_1,  place_2,  place_3,  place_4,  place_5,
-			place_6,  place_7,  place_8,  place_9,  place_10, place_11,
-			place_12, place_13, place_14, place_15, place_16,
-		};
+PLACE(0);
+PLACE(1);
+PLACE(2);
+PLACE(3);
+PLACE(4);
+PLACE(5);
+PLACE(6);
+PLACE(7);
+PLACE(8);
+PLACE(9);
+PLACE(10);
+PLACE(11);
+PLACE(12);
+PLACE(13);
+PLACE(14);
+PLACE(15);
+PLACE(16);
+
+static void *(*const places[])(void) = {
+	place_0, place_1,  place_2,  place_3,  place_4,  place_5,  place_6,  place_7,  place_8,
+	place_9, place_10, place_11, place_12, place_13, place_14, place_15, place_16,
+};
 
 /* Does one place get the memory that another has just freed? */
 static void kmalloc_places(struct tally *tally)
