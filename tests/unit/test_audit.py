@@ -235,7 +235,7 @@ def test_the_worst_attack_is_the_options_outcome() -> None:
         options=options,
     )
     assert [each.outcome for each in found.options] == ["BLOCKED", "VULNERABLE"]
-    assert "Closed by order=on, where no attack landed." in printed(found)
+    assert "Closed by order=on, where no attack landed unseen." in printed(found)
 
 
 def test_a_remedy_in_which_an_attack_lands_closes_nothing() -> None:

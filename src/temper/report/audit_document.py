@@ -149,7 +149,7 @@ def _gap(option: AuditedOption) -> str:
     landed = [a.name for a in option.attacks if a.shipped and _landed(a.shipped)]
     closes = ""
     if option.remedy and option.remedy_holds:
-        closes = f" Closed by {option.remedy}, where no attack landed."
+        closes = f" Closed by {option.remedy}, where no attack landed unseen."
     elif option.remedy:
         closes = f" {option.remedy} should close it; it was not seen to."
     called = f" ({', '.join(option.names)})" if option.names else ""
