@@ -22,6 +22,7 @@ from lab import kernel_of, need_known_kernel
 
 from documented import blocks, commands, inline
 from documented import demo as recipe
+from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.paths import REPOSITORY
 
@@ -183,11 +184,12 @@ def to_plan(words: tuple[str, ...]) -> tuple[str, ...]:
         image = str(kernel_of(feature_named("kstack"), "off").image)
         words = (*words[:2], image, image, *words[4:])
     if words[1] == "audit":
-        image = str(kernel_of(feature_named("kstack"), "off").image)
+        arch = arch_named("arm64" if "arm64" in words else "x86_64")
+        image = str(kernel_of(feature_named("kstack"), "off", arch).image)
         words = (*words[:2], image, *words[3:])
     # There is nothing to plan in a run that goes on, and a plan has no test results.
-    # A policy is the reader's own.
-    for option in ("--resume", "--ktap", "--junit", "--policy"):
+    # A policy and the lines of another checker are the reader's own.
+    for option in ("--resume", "--ktap", "--junit", "--policy", "--join"):
         if option in words:
             at = words.index(option)
             words = words[:at] + words[at + 2 :]
