@@ -18,7 +18,7 @@ from temper.paths import REPOSITORY
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
 BARE_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-DATA = ("features", "kernel", "target", "plugin")
+DATA = ("features", "kernel", "options", "target", "plugin")
 
 
 def uv(*arguments: str | Path) -> str:
@@ -124,6 +124,7 @@ def test_it_lists_and_examines(temper: Temper) -> None:
         ("stress", "kpkeys"),
         ("events", "kpkeys", "--events", "reboot"),
         ("compare", "IMAGE", "IMAGE", "--workload", "generator/lfsr"),
+        ("audit", "IMAGE"),
     ],
     ids=" ".join,
 )
