@@ -155,7 +155,11 @@ static bool open_memory(void)
 
 static bool kernel_as_linked(void)
 {
-	return symbol_address("_text") == LINKED;
+	uint64_t text = symbol_address("_text");
+
+	/* Of an address that even root cannot see, nothing is known. */
+	errno = text ? EPERM : ENODATA;
+	return text == LINKED;
 }
 
 static bool call_vsyscall(void)

@@ -58,6 +58,8 @@ class FakeMachine:
     """What guests that were led were asked for."""
     patience: float = 20
     """Of guests that are led."""
+    at_once: int = 2
+    """Boots."""
     unknown_cpu: str = ""
     """A CPU model that it has not."""
     name: str = "fake"
@@ -71,7 +73,7 @@ class FakeMachine:
         return Needs("", ())
 
     def boots_at_once(self, cpus: int, memory: int) -> int:
-        return 2
+        return self.at_once
 
     def check_cpu(self, model: str) -> None:
         if model == self.unknown_cpu:

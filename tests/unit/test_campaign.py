@@ -1,6 +1,7 @@
 """Boots on a fake machine, stored in a real store."""
 
 import errno
+import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from temper.errors import BootError, InfraError
 from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Layout, ProofPlan, Slot, Twins
+from temper.record.plan import Kind, Layout, ProofPlan, Slot, Twins
 from temper.run.campaign import Campaign
 from temper.store import Store
 
@@ -291,6 +292,52 @@ def test_an_attack_that_fails_leaves_the_boot_to_the_others(bench: Bench) -> Non
     bench.prepared = replace(bench.prepared, plan=plan)
     bench.machine.behaviours["stock"] = lambda watcher: result(0, 1)
     assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
+
+
+def audit(bench: Bench) -> None:
+    """Have the campaign be an audit, whose attacks each variant makes."""
+    plan = bench.prepared.plan.model_copy(update={"kind": Kind.AUDIT})
+    bench.prepared = replace(bench.prepared, plan=plan)
+
+
+def test_an_audits_attack_that_fails_leaves_the_boot_to_the_others(
+    bench: Bench,
+) -> None:
+    audit(bench)
+    bench.machine.behaviours["stock"] = lambda watcher: result(0, 139)
+    assert {boot.facts.status for boot in bench.boot_all().boots} == {"ok"}
+
+
+def test_an_audit_goes_on_where_an_attack_ended_the_kernel(bench: Bench) -> None:
+    audit(bench)
+    program = "syscall getpid 100 10"
+    boots: list[int] = []
+
+    def dies_first(_watcher: Watcher) -> BootResult:
+        boots.append(1)
+        if len(boots) % 2 == 0:
+            return result()
+        error = BootError("it panicked", console="[    1.0] panic\n")
+        error.records = [json.dumps({"n": 0, "type": "start", "program": program})]
+        raise error
+
+    job = (f"run {program}", "run attack user dmesg")
+    plan = bench.prepared.plan
+    variants = {
+        name: each.model_copy(update={"job": job})
+        for name, each in plan.variants.items()
+    }
+    changed = plan.model_copy(update={"variants": variants})
+    bench.prepared = replace(bench.prepared, plan=changed)
+    bench.machine.behaviours["stock"] = dies_first
+    bench.machine.at_once = 1
+    stored = [b for b in bench.boot_all().boots if b.facts.variant == "stock"]
+    # Each of the two boots is made again.
+    assert len(boots) == 4
+    for boot in stored:
+        assert boot.facts.status == "ok"
+        assert boot.console.startswith("[    1.0] panic\n[    0.0")
+        assert [each["type"] for each in boot.records][:3] == ["start", "died", "boot"]
 
 
 def test_a_layout_has_its_own_seed_and_a_spacer(bench: Bench) -> None:

@@ -269,7 +269,7 @@ def judged(
     """
     tries, landed, killed, error = values or (1, 0, 0, 0)
     if values is None and not died:
-        outcome, why = Outcome.UNSUPPORTED, "it was not tried"
+        outcome, why = Outcome.UNSUPPORTED, "it did not say how it ended"
     elif landed > attack.most * tries:
         outcome, why = _went_on(attack, _tally(tries, landed), lines)
     elif killed or died:
