@@ -130,11 +130,19 @@ def test_words_for_the_command_line_go_into_all_boots(
     assert "--cmdline lsm=yama" in plan.command
 
 
-def test_a_policy_is_part_of_the_plan(planner: Planner, image: Path) -> None:
-    must = {"smep": Outcome.BLOCKED}
-    assert plan_audit(planner, image, ["smep"], must).must == must
+def test_a_policy_is_part_of_the_plan(
+    planner: Planner, image: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('blocked = ["smep"]\n')
+    plan = plan_audit(planner, image, ["smep"], policy)
+    assert plan.must == {"smep": Outcome.BLOCKED}
+    assert f"--policy {policy}" in plan.command
     with pytest.raises(InputError, match="unknown option 'smep'"):
-        plan_audit(planner, image, ["smap"], must)
+        plan_audit(planner, image, ["smap"], policy)
+    policy.write_text('blocks = ["smep"]\n')
+    with pytest.raises(InputError, match=r"policy\.toml: blocks: Extra inputs"):
+        plan_audit(planner, image, ["smep"], policy)
 
 
 def test_lkdtm_is_built_from_the_kernels_source(planner: Planner, image: Path) -> None:

@@ -23,11 +23,9 @@ from temper.cli.options import (
 )
 from temper.cli.output import write_data
 from temper.errors import InputError
-from temper.options import GUIDE, Policy
 from temper.record.wire import UNSUPPORTED
 from temper.report.audit_document import audit_document
 from temper.run.audit import plan_audit
-from temper.toml import read_toml
 
 app = typer.Typer()
 
@@ -98,8 +96,7 @@ def audit(
     # Whatever is wrong with it shows before anything is booted.
     lines = _checker_lines(join) if join else None
     lab = Lab.of(arch, source, cpu=cpu)
-    must = read_toml(policy, Policy, GUIDE).least if policy else {}
-    plan = plan_audit(lab.planner, image, listed(options), must, headers, cmdline)
+    plan = plan_audit(lab.planner, image, listed(options), policy, headers, cmdline)
     if only_plan:
         return lab.show(plan, files, resume)
     report = audit_report(lab.run(plan, resume))

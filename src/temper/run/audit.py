@@ -17,9 +17,17 @@ from temper.kernel import (
     module_files,
 )
 from temper.machine import DEFAULT_KIND
-from temper.options import MODULES, OPTIONS, Attacks, Option, Setting, options_on
+from temper.options import (
+    GUIDE,
+    MODULES,
+    OPTIONS,
+    Attacks,
+    Option,
+    Policy,
+    Setting,
+    options_on,
+)
 from temper.paths import portable
-from temper.record.outcome import Outcome
 from temper.record.plan import (
     AuditBoot,
     Headers,
@@ -36,6 +44,7 @@ from temper.record.plan import (
 )
 from temper.run.planner import Planner, module_plan
 from temper.run.programs import programs, target_programs
+from temper.toml import read_toml
 
 SHIPPED = "shipped"
 """The variant that is the kernel as it is."""
@@ -92,20 +101,22 @@ def plan_audit(
     planner: Planner,
     image: Path,
     wanted: Collection[str] = (),
-    must: Mapping[str, Outcome] | None = None,
+    policy: Path | None = None,
     headers: Path | None = None,
     cmdline: str = "",
 ) -> RunPlan:
     """Plan to attack the options ``wanted`` of a kernel, by default all.
 
-    ``must``: option -> the least that it must be. ``headers``: a folder with what
+    ``policy``: a file that says what they must be. ``headers``: a folder with what
     modules for the kernel are built against; None: found beside it, or in Debian's
     packages. ``cmdline``: more of the kernel's command line, in all boots. Raises
-    InputError for an unknown option, and where there is no kernel, headers or source.
+    InputError for an unknown option, a policy that is none, and where there is no
+    kernel, headers or source.
     """
     arch = planner.arch
     options = options_on(arch.name, wanted)
-    check_known("option", must or {}, options)
+    must = read_toml(policy, Policy, GUIDE).least if policy else {}
+    check_known("option", must, options)
     kernel = _kernel(planner, image, headers)
     boots = list(_boots(options))
     attacks = {
@@ -131,19 +142,20 @@ def plan_audit(
             boot.name: AuditBoot(role=boot.role, attacks=tuple(boot.attacks))
             for boot in boots
         },
-        must=dict(must or {}),
+        must=must,
         work=Work(
             job=(),
             cpus=1,
             exact=False,
             memory=_MEMORY,
             programs=(target_programs(arch), _attack_program(arch)),
-            modules=_modules(boots, kernel),
+            modules=_modules(boots),
         ),
         slots=tuple(Slot(variant=boot.name, repeat=0) for boot in boots),
         command=planner.command(
             *("audit", image.resolve()),
             *(["--options", ",".join(options)] if wanted else []),
+            *(["--policy", policy.resolve()] if policy else []),
             *(["--headers", headers.resolve()] if headers else []),
             *(["--cmdline", cmdline] if cmdline else []),
         ),
@@ -291,7 +303,7 @@ def _headers(
         ) from error
 
 
-def _modules(boots: Iterable[_Boot], kernel: KernelPlan) -> tuple[Module, ...]:
+def _modules(boots: Iterable[_Boot]) -> tuple[Module, ...]:
     kinds = {each.kind for boot in boots for each in boot.attacks.values()}
     return tuple(
         _lkdtm() if name == "lkdtm" else module_plan(OPTIONS / "modules" / f"{name}.c")
