@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from temper.analysis.audit import audit_report
 from temper.analysis.joined import CHECKER_LINES, CheckerLine, joined
@@ -113,15 +114,20 @@ def audit(
 
 def _checker_lines(file: str) -> list[CheckerLine]:
     """Read what kernel-hardening-checker found; raise InputError if it is not that."""
+    name = "stdin" if file == "-" else file
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
         return CHECKER_LINES.validate_json(text)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{file} has no lines of kernel-hardening-checker: {_first(error)}",
-            "kernel-hardening-checker -a -m json writes them",
-        ) from error
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    except ValidationError as error:
+        raise _no_lines(name, error.errors()[0]["msg"]) from error
+    except UnicodeDecodeError as error:
+        raise _no_lines(name, "it is not UTF-8") from error
 
 
-def _first(error: Exception) -> str:
-    return str(error).splitlines()[0]
+def _no_lines(name: str, why: str) -> InputError:
+    return InputError(
+        f"{name} has no lines of kernel-hardening-checker: {why}",
+        "kernel-hardening-checker -a -m json writes them",
+    )
