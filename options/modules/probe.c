@@ -5,6 +5,7 @@
  * made, and how many of them landed.
  */
 #include <linux/gfp.h>
+#include <linux/kernel.h>
 #include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -31,14 +32,17 @@ static void count(struct tally *tally, bool landed)
 	tally->landed += landed;
 }
 
-/* Whether most of an object is as it was: allocators keep some bytes for themselves. */
-static bool mostly_pattern(const u8 *memory, size_t size)
+/*
+ * Whether more of the pattern is left than chance explains: the word or two that an
+ * allocator keeps in a free object may be any, and so may the bytes in them.
+ */
+static bool pattern_left(const u8 *memory, size_t size)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < size; i++)
 		kept += READ_ONCE(memory[i]) == PATTERN;
-	return kept > size / 2;
+	return kept >= 2 * sizeof(long);
 }
 
 /* Does memory from the slab allocator still hold what it held before it was freed? */
@@ -54,7 +58,7 @@ static void slab_stale(struct tally *tally)
 		kfree(before);
 		after = kmalloc(SIZE, GFP_KERNEL);
 		if (after == before)
-			count(tally, mostly_pattern(after, SIZE));
+			count(tally, pattern_left(after, SIZE));
 		kfree(after);
 	}
 }
@@ -71,7 +75,7 @@ static void page_stale(struct tally *tally)
 		free_page((unsigned long)before);
 		after = (u8 *)__get_free_page(GFP_KERNEL);
 		if (after == before)
-			count(tally, mostly_pattern(after, PAGE_SIZE));
+			count(tally, pattern_left(after, PAGE_SIZE));
 		free_page((unsigned long)after);
 	}
 }
@@ -87,7 +91,7 @@ static void slab_freed(struct tally *tally)
 		memset(memory, PATTERN, SIZE);
 		OPTIMIZER_HIDE_VAR(memory);
 		kfree(memory);
-		count(tally, mostly_pattern(memory, SIZE));
+		count(tally, pattern_left(memory, SIZE));
 	}
 }
 
@@ -101,7 +105,7 @@ static void page_freed(struct tally *tally)
 		memset(memory, PATTERN, PAGE_SIZE);
 		OPTIMIZER_HIDE_VAR(memory);
 		free_page((unsigned long)memory);
-		count(tally, mostly_pattern(memory, PAGE_SIZE));
+		count(tally, pattern_left(memory, PAGE_SIZE));
 	}
 }
 
@@ -231,6 +235,18 @@ static void usercopy_vmalloc(struct tally *tally)
 	vfree(memory);
 }
 
+/*
+ * Can a constant of the kernel itself be written? LKDTM has its own in a module, whose
+ * memory is protected elsewhere. It writes what is there.
+ */
+static void write_constant(struct tally *tally)
+{
+	volatile char *constant = (volatile char *)hex_asc;
+
+	*constant = *constant;
+	count(tally, true);
+}
+
 static void saturates(struct tally *tally, const refcount_t *reference)
 {
 	count(tally, refcount_read(reference) != REFCOUNT_SATURATED);
@@ -318,7 +334,7 @@ static noinline bool stack_keeps(void)
 
 	/* Only a pointer: the compiler must not think that it is written. */
 	OPTIMIZER_HIDE_VAR(seen);
-	return mostly_pattern(seen, sizeof(memory));
+	return pattern_left(seen, sizeof(memory));
 }
 
 /* Does a variable without a value hold what another function had there? */
@@ -397,6 +413,7 @@ static const struct {
 	{ "slab_merge", slab_merge },
 	{ "page_order", page_order },
 	{ "usercopy_vmalloc", usercopy_vmalloc },
+	{ "write_constant", write_constant },
 	{ "refcount_inc_overflow", refcount_inc_overflow },
 	{ "refcount_add_overflow", refcount_add_overflow },
 	{ "refcount_inc_not_zero_overflow", refcount_inc_not_zero_overflow },

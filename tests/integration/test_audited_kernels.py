@@ -1,14 +1,17 @@
 """Kernels as shipped, attacked: Debian's own for the cloud, and a small one of ours."""
 
+import json
 import re
 from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 from lab import ARM64, Answer, ask, kernel_of
+from typer.testing import CliRunner
 
 from temper.arch import arch_named
 from temper.catalog import feature_named
+from temper.cli import app
 from temper.debian import apt_for
 from temper.kernel import Cache
 from temper.paths import REPOSITORY
@@ -148,6 +151,24 @@ def test_a_cpu_without_smap_is_against_the_policy(
     assert "AGAINST THE POLICY: smap is VULNERABLE, and must be" in answer.output
     # On that CPU page-table isolation stops the attack on SMEP, which it lacks.
     assert named(answer, "UNSUPPORTED") == {"smep"}
+
+
+def test_lines_of_another_checker_come_back_with_what_was_proven(
+    package: Path, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines.json"
+    names = ("CONFIG_X86_SMAP", "init_on_free", "CONFIG_CFI_CLANG", "CONFIG_KEXEC")
+    lines.write_text(json.dumps([{"option_name": name} for name in names]))
+    command = ["audit", str(package), "--options", "smap,init-on-free,cfi"]
+    done = CliRunner().invoke(
+        app,
+        [*command, "--join", str(lines)],
+        env={"TEMPER_DATA": str(tmp_path), "TEMPER_STORE": None},
+    )
+    assert done.exit_code == 0, done.output
+    assert [each["proof"] for each in json.loads(done.stdout)] == [
+        *("proven", "not proven", "not proven", "not tried"),
+    ]
 
 
 ARM64_ONLY = {"execute-never", "pan", "pxn"}

@@ -63,6 +63,12 @@ MUTANTS: Mapping[str, Mutant] = {
         "set_cr0(read_cr0() & ~X86_CR0_WP); return 0;",
         frozenset(["strict-rwx", "module-text"]),
     ),
+    # LKDTM's constants, which are a module's, stay read-only.
+    "constants": Mutant("return make_writable(hex_asc);", frozenset(["strict-rwx"])),
+    "log": Mutant(
+        'return overwrite(body_of("dmesg_restrict"), &(int){ 0 }, sizeof(int));',
+        frozenset(["dmesg-restrict"]),
+    ),
     "hardlinks": instead("may_linkat", ZERO, "protected-hardlinks"),
     "addresses": instead("kallsyms_show_value", ONE, "kptr-restrict"),
     "null": instead("cap_mmap_addr", ZERO, "mmap-min-addr"),

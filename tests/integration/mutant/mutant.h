@@ -4,6 +4,7 @@
  * it says that it is on, or whose check is patched out. A mutant is a C file that
  * defines break_kernel() and includes this. For x86-64 and one CPU.
  */
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -59,6 +60,19 @@ static int __maybe_unused clear_cr4(unsigned long bit)
 	pinned = *(unsigned long *)place & ~bit;
 	overwrite(place, &pinned, sizeof(pinned));
 	cr4_clear_bits(bit);
+	return 0;
+}
+
+/* The kernel's own functions would not do that to memory that it protects. */
+static int __maybe_unused make_writable(const void *place)
+{
+	unsigned int level;
+	pte_t *entry = lookup_address((unsigned long)place, &level);
+
+	if (!entry)
+		return -ENOENT;
+	WRITE_ONCE(entry->pte, entry->pte | _PAGE_RW);
+	asm volatile("invlpg (%0)" : : "r"(place) : "memory");
 	return 0;
 }
 
