@@ -92,13 +92,11 @@ class Attacks(Plain):
             raise ValueError("triggers of LKDTM need 'by', which tells what stops them")
         return self
 
-    def plan(self, option: str, name: str) -> AttackPlan:
-        """Return how an attack of them is judged."""
+    def plan(self, option: str) -> AttackPlan:
+        """Return how each of them is judged."""
         usual = _LKDTM_GAVE_UP if self.lkdtm else ""
         return AttackPlan(
             option=option,
-            line=f"attack {self.kind} {name}",
-            record=name,
             gave_up=self.gave_up or usual,
             by=self.by,
             reported=self.reported,

@@ -33,16 +33,12 @@ Values = Mapping[str, tuple[int, ...]]
 STARTED = datetime(2026, 11, 25, tzinfo=UTC)
 TRIGGER = AttackPlan(
     option="copies",
-    line="attack lkdtm COPY",
-    record="COPY",
     gave_up="lkdtm: .*failed",
     by=r"kernel BUG at mm/usercopy\.c",
     reported="WARNING: .*usercopy",
 )
-PROBE = AttackPlan(option="order", line="attack probe order", record="order", most=0.25)
-REFUSED = AttackPlan(
-    option="log", line="attack user dmesg", record="dmesg", refused=("EPERM",)
-)
+PROBE = AttackPlan(option="order", most=0.25)
+REFUSED = AttackPlan(option="log", refused=("EPERM",))
 
 
 @pytest.mark.parametrize(

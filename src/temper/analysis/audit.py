@@ -27,9 +27,13 @@ _ABSENT = {
     errno.ENOSYS: "this kernel does not have it",
     errno.ENOTSUP: "this kernel has no such sysctl",
     errno.EINVAL: "the attacker does not have this attack",
-    errno.ENOENT: "its module is not loaded",
+    errno.ENOENT: "what it attacks is not there",
 }
 _MODULE = "module"
+
+
+PASSED = (Outcome.VULNERABLE, Outcome.DETECTED)
+"""Outcomes of attacks that the kernel did not stop."""
 
 
 class AttackResult(Part):
@@ -40,6 +44,11 @@ class AttackResult(Part):
     """Tries, or the line by which the kernel stopped or reported it."""
     tries: int
     landed: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether the kernel did not stop it."""
+        return self.outcome in PASSED
 
 
 class AuditedAttack(Part):
@@ -144,7 +153,8 @@ def audit_report(run: StoredRun) -> AuditReport:
         boot.facts.variant: _seen(boot) for boot in run.boots if not boot.facts.error
     }
     options = [_option(plan, name, seen) for name in plan.options]
-    missing = [name for name in plan.variants if name not in _booted(run)]
+    booted = {boot.facts.variant for boot in run.boots}
+    missing = [name for name in plan.variants if name not in booted]
     failed = {
         boot.facts.variant: boot.facts.error for boot in run.boots if boot.facts.error
     }
@@ -187,10 +197,6 @@ def audit_report(run: StoredRun) -> AuditReport:
     )
 
 
-def _booted(run: StoredRun) -> set[str]:
-    return {boot.facts.variant for boot in run.boots}
-
-
 def _shipped(plan: RunPlan) -> list[str]:
     return [name for name, boot in plan.audited.items() if boot.role is Role.SHIPPED]
 
@@ -231,7 +237,6 @@ def _option(
     )
 
 
-_LANDS = (Outcome.VULNERABLE, Outcome.DETECTED)
 _HOLDS = (Outcome.BLOCKED, Outcome.DETECTED)
 _AT_LEAST = {
     Outcome.BLOCKED: (Outcome.BLOCKED,),
@@ -246,7 +251,7 @@ def _worst(results: Iterable[AttackResult | None]) -> Outcome:
 
 
 def _lands(results: Iterable[AttackResult | None]) -> bool:
-    return all(each is not None and each.outcome in _LANDS for each in results)
+    return all(each is not None and each.passed for each in results)
 
 
 def _result(

@@ -90,7 +90,7 @@ def audit(
 
     It needs no build of the kernel: it boots the image as it is, with attacks as
     modules and programs, and again with each option weakened or switched on. Exit
-    status 0 means that all was tried and the policy is met, 77 that the kernel does not
+    status 0 means that all boots ran and the policy is met, 77 that the kernel does not
     load the modules.
     """
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)

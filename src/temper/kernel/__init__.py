@@ -6,7 +6,7 @@ from temper.kernel.cache import Cache
 from temper.kernel.config import check_needs
 from temper.kernel.footprint import footprint
 from temper.kernel.given import Given, Image, find_given, ready_image
-from temper.kernel.headers import Folder, headers_beside, image_release
+from temper.kernel.headers import Folder, headers_beside, headers_in, image_release
 from temper.kernel.module import Devel, build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
 from temper.kernel.watched import Watched, watched
@@ -31,6 +31,7 @@ __all__ = [
     "find_source",
     "footprint",
     "headers_beside",
+    "headers_in",
     "image_release",
     "module_files",
     "ready_image",

@@ -66,21 +66,23 @@ def headers_beside(
     image: Path, release: str, folders: Iterable[Path]
 ) -> Headers | None:
     """Return headers in one of ``folders``, beside the image, or installed; or None."""
-    installed = [Path(each.format(release)) for each in _INSTALLED]
-    for folder in (*folders, image.parent, *installed):
-        config = folder / ".config"
-        if (folder / DEVEL).is_file():
-            place, config = folder / DEVEL, folder / "config"
-        elif (folder / _SYMBOLS).is_file() and (folder / "Makefile").is_file():
-            place = folder
-        else:
-            continue
-        digest = key_of(
-            {
-                path.name: file_digest(path)
-                for path in (config, folder / _SYMBOLS)
-                if path.is_file()
-            }
-        )
-        return Headers(release=release, folder=str(place.resolve()), digest=digest)
-    return None
+    installed = (Path(each.format(release)) for each in _INSTALLED)
+    places = (*folders, image.parent, *installed)
+    return next(filter(None, (headers_in(each, release) for each in places)), None)
+
+
+def headers_in(folder: Path, release: str) -> Headers | None:
+    """Return the headers in a folder; None: it has none.
+
+    They are those of a build, or the archive beside a kernel of ours.
+    """
+    archive = folder / DEVEL
+    place, config = (
+        (archive, "config") if archive.is_file() else (folder / "Makefile", ".config")
+    )
+    decisive = [folder / config, folder / _SYMBOLS]
+    if not (place.is_file() and decisive[1].is_file()):
+        return None
+    known = {path.name: file_digest(path) for path in decisive if path.is_file()}
+    found = archive if place == archive else folder
+    return Headers(release=release, folder=str(found.resolve()), digest=key_of(known))

@@ -14,13 +14,14 @@ class Outcome(StrEnum):
     UNSUPPORTED = "UNSUPPORTED"
 
 
+WORST_FIRST = (
+    Outcome.VULNERABLE,
+    Outcome.DETECTED,
+    Outcome.UNSUPPORTED,
+    Outcome.BLOCKED,
+)
+
+
 def worst_outcome(outcomes: Iterable[Outcome]) -> Outcome:
     """Return the outcome of several proofs together; there must be one at least."""
-    found = set(outcomes)
-    order = (
-        Outcome.VULNERABLE,
-        Outcome.DETECTED,
-        Outcome.UNSUPPORTED,
-        Outcome.BLOCKED,
-    )
-    return next(outcome for outcome in order if outcome in found)
+    return min(outcomes, key=WORST_FIRST.index)

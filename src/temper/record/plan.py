@@ -294,10 +294,6 @@ class AttackPlan(Plain):
     """An attack on an option, and how its outcome is judged."""
 
     option: str
-    line: str
-    """The words that run it on the target."""
-    record: str
-    """The name of the samples that it sends: tries, landed, signal, error."""
     gave_up: str = ""
     """Regular expression of console lines by which it says that it did not attack."""
     by: str = ""

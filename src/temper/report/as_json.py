@@ -3,6 +3,7 @@
 import json
 
 from temper.analysis.audit import AuditReport
+from temper.analysis.checks import Checked
 from temper.analysis.diff_models import DiffReport
 from temper.analysis.exposure import ExposureReport
 from temper.analysis.history import HistoryReport
@@ -10,14 +11,7 @@ from temper.analysis.models import PriceReport, ProofReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
-Report = (
-    PriceReport
-    | ProofReport
-    | AuditReport
-    | TrialReport
-    | ExactnessReport
-    | ExposureReport
-)
+Report = Checked
 """The report of one run."""
 Data = Report | DiffReport | HistoryReport
 """What ``--json`` writes and a schema describes."""

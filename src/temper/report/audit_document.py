@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator
 
 from temper.analysis.audit import (
+    PASSED,
     AttackResult,
     AuditedAttack,
     AuditedOption,
     AuditReport,
 )
 from temper.invocation import as_typed
-from temper.record.outcome import Outcome
+from temper.record.outcome import WORST_FIRST, Outcome
 from temper.report.document import (
     Block,
     Bullets,
@@ -25,13 +26,6 @@ from temper.report.document import (
 )
 from temper.report.outcomes import OUTCOME_TONES
 from temper.report.provenance import downloads, made
-
-_ORDER = (
-    Outcome.VULNERABLE,
-    Outcome.DETECTED,
-    Outcome.UNSUPPORTED,
-    Outcome.BLOCKED,
-)
 
 
 def audit_document(report: AuditReport) -> Document:
@@ -68,14 +62,12 @@ def _conclusion(report: AuditReport) -> Iterator[Paragraph]:
         yield Paragraph(_incomplete(report), Tone.BAD)
     blocked = [o for o in report.options if o.outcome is Outcome.BLOCKED]
     proven = sum(option.proven for option in blocked)
-    tone = Tone.PLAIN
     yield Paragraph(
         f"{len(blocked)} of {len(report.options)} options hold in this kernel; for "
         f"{proven} of them, each attack lands once the option is weakened. "
-        f"{report.tried} attacks were tried on the kernel as it is.",
-        tone,
+        f"{report.tried} attacks were tried on the kernel as it is."
     )
-    for outcome in (Outcome.VULNERABLE, Outcome.DETECTED, Outcome.UNSUPPORTED):
+    for outcome in WORST_FIRST[:-1]:
         names = [o.name for o in report.options if o.outcome is outcome]
         if names:
             text = f"{outcome.value}: {', '.join(names)}."
@@ -99,7 +91,7 @@ def _incomplete(report: AuditReport) -> str:
 
 
 def _sorted(report: AuditReport) -> list[AuditedOption]:
-    return sorted(report.options, key=lambda each: _ORDER.index(each.outcome))
+    return sorted(report.options, key=lambda each: WORST_FIRST.index(each.outcome))
 
 
 _COLUMNS = ("outcome", "stopped", "if off", "if on")
@@ -140,13 +132,13 @@ def _legend(report: AuditReport) -> Iterator[str]:
 
 
 def _open(report: AuditReport) -> Iterable[Block]:
-    found = [o for o in _sorted(report) if o.outcome in _ORDER[:2]]
+    found = [o for o in _sorted(report) if o.outcome in PASSED]
     if found:
         yield Section("What is open", [Bullets([_gap(option) for option in found])])
 
 
 def _gap(option: AuditedOption) -> str:
-    landed = [a.name for a in option.attacks if a.shipped and _landed(a.shipped)]
+    landed = [a.name for a in option.attacks if a.shipped and a.shipped.passed]
     closes = ""
     if option.remedy and option.remedy_holds:
         closes = f" Closed by {option.remedy}, where no attack landed unseen."
@@ -159,10 +151,6 @@ def _gap(option: AuditedOption) -> str:
     )
 
 
-def _landed(result: AttackResult) -> bool:
-    return result.outcome in (Outcome.VULNERABLE, Outcome.DETECTED)
-
-
 def _doubtful(report: AuditReport) -> Iterable[Block]:
     lines = [
         f"{option.name}: {attack.name} does not land with {option.control}: "
@@ -170,7 +158,7 @@ def _doubtful(report: AuditReport) -> Iterable[Block]:
         for option in report.options
         if option.control_lands is False
         for attack in option.attacks
-        if not (attack.control and _landed(attack.control))
+        if not (attack.control and attack.control.passed)
     ]
     if lines:
         yield Section("Controls that do not land", [Bullets(lines)])

@@ -13,6 +13,7 @@ from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.kernel import (
     headers_beside,
+    headers_in,
     image_release,
     module_files,
 )
@@ -120,7 +121,7 @@ def plan_audit(
     kernel = _kernel(planner, image, headers)
     boots = list(_boots(options))
     attacks = {
-        name: attacks.plan(option, name)
+        name: attacks.plan(option)
         for option, found in options.items()
         for name, attacks in found.each()
     }
@@ -284,8 +285,8 @@ def _headers(
     planner: Planner, image: Path, file: Path, release: str, given: Path | None
 ) -> Headers:
     if given:
-        found = headers_beside(given / "-", release, [given])
-        if not found or Path(found.folder).parent not in (given, given.parent):
+        found = headers_in(given, release)
+        if not found:
             raise InputError(
                 f"{given} has no headers of a kernel",
                 "it must have Makefile, .config and Module.symvers",

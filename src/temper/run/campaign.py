@@ -135,6 +135,8 @@ class Campaign:
             return self.machine.boot(request, work, watcher)
 
         def boot(lines: Sequence[str], number: int) -> BootResult:
+            if not number:
+                return self.machine.boot(request, work, watcher)
             again = work / f"boot-{number}"
             again.mkdir()
             initramfs = self._initramfs(slot, request.exact, again, lines)
