@@ -12,15 +12,18 @@
 bool attack_by_probe(const char *name, struct tally *tally)
 {
 	char said[64] = "";
-	int file = open(PROBE, O_RDWR);
+	int again = 1, file = open(PROBE, O_RDWR);
 
 	if (file < 0) {
 		tally->error = errno;
 		return true;
 	}
-	if (write(file, name, strlen(name)) < 0 || read(file, said, sizeof(said) - 1) < 0)
-		tally->error = errno;
-	else
-		sscanf(said, "%ld %ld", &tally->tries, &tally->landed);
+	while (again) {
+		again = 0;
+		if (write(file, name, strlen(name)) < 0 || read(file, said, sizeof(said) - 1) < 0)
+			tally->error = errno;
+		else
+			sscanf(said, "%ld %ld %d", &tally->tries, &tally->landed, &again);
+	}
 	return true;
 }

@@ -8,9 +8,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/bpf.h>
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +160,23 @@ static bool make_namespace(void)
 	return !unshare(CLONE_NEWUSER);
 }
 
+/* Call what the process gave up before, as a service does that is taken over later. */
+static bool call_filtered(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	/* A kernel without filters lets it call what it wants. */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return syscall(SYS_getppid) >= 0;
+}
+
 static bool open_memory(void)
 {
 	return open("/dev/mem", O_RDONLY) >= 0;
@@ -260,6 +280,7 @@ static const struct {
 	bool as_root;
 	int tries;
 } attacks[] = {
+	/* By a user. */
 	{ "ptrace", trace_another, false, 1 },
 	{ "dmesg", read_log, false, 1 },
 	{ "kmsg", read_log_file, false, 1 },
@@ -271,8 +292,10 @@ static const struct {
 	{ "io_uring", open_io_uring, false, 1 },
 	{ "namespace", make_namespace, false, 1 },
 	{ "hardlink", link_to_others, false, 1 },
+	{ "seccomp", call_filtered, false, 1 },
 	{ "vsyscall", call_vsyscall, false, 1 },
 	{ "aslr", layout_repeats, false, LAYOUTS },
+	/* By root. */
 	{ "symlink", follow_link, true, 1 },
 	{ "fifo", open_fifo, true, 1 },
 	{ "regular", open_file, true, 1 },

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import Literal, Self
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,7 +14,11 @@ from temper.record.plan import AttackPlan, Plain
 from temper.toml import read_toml
 
 OPTIONS = REPOSITORY / "options"
+TWINS = OPTIONS / "twins"
+"""What kernels that are built for an audit need."""
 GUIDE = "docs/audit.md says what an option's table holds"
+
+ConfigLine = Annotated[str, Field(pattern=r"^CONFIG_\w+=\S+$")]
 
 Kind = Literal["lkdtm", "probe", "user"]
 KINDS: tuple[Kind, ...] = ("lkdtm", "probe", "user")
@@ -30,7 +35,7 @@ _REFUSED = ("EPERM", "EACCES")
 
 
 class Setting(Plain):
-    """What weakens an option, or switches it on, without another kernel."""
+    """What weakens an option, or switches it on."""
 
     cmdline: str = ""
     """Kernel command line."""
@@ -38,23 +43,42 @@ class Setting(Plain):
     """Properties of the CPU model, such as ``-smep``."""
     sysctls: tuple[str, ...] = ()
     """``name=value``, set for each of its attacks alone."""
+    config: tuple[ConfigLine, ...] = ()
+    """``CONFIG_X=y`` lines of a twin: a kernel that is built for the audit."""
+    patches: tuple[str, ...] = ()
+    """What else the twin needs: files in options/twins."""
     boot: str = ""
-    """What it shares a boot with: all settings of this name; empty: it has its own."""
+    """What it shares a boot with: all settings of this name; empty: it has its own.
+    All that take a twin share one."""
     none: str = ""
     """Why there is nothing of the kind."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        given = [self.cmdline, self.cpu, self.sysctls, self.none]
+        twin = self.config or self.patches
+        given = [self.cmdline, self.cpu, self.sysctls, twin, self.none]
         if sum(map(bool, given)) != 1:
-            raise ValueError("give cmdline, cpu, sysctls, or none with the reason")
+            raise ValueError(
+                "give cmdline, cpu, sysctls, what makes a twin (config, patches), or "
+                "none with the reason"
+            )
+        for name in self.patches:
+            if not (TWINS / name).is_file():
+                raise ValueError(f"options/twins has no {name}")
         return self
+
+    @property
+    def is_twin(self) -> bool:
+        """Whether it takes another kernel."""
+        return bool(self.config or self.patches)
 
     @property
     def words(self) -> str:
         """What it is, in short."""
         cpu = f"-cpu MODEL,{self.cpu}" if self.cpu else ""
-        return " ".join(filter(None, (self.cmdline, cpu, *self.sysctls, self.none)))
+        patches = (Path(name).stem for name in self.patches)
+        made = (self.cmdline, cpu, *self.sysctls, *self.config, *patches, self.none)
+        return " ".join(filter(None, made))
 
 
 class Attacks(Plain):
@@ -69,8 +93,11 @@ class Attacks(Plain):
     reported: Pattern = ""
     gave_up: Pattern = ""
     refused: tuple[str, ...] = _REFUSED
+    lands: Pattern = ""
     most: float = Field(default=0.0, ge=0, lt=1)
     """These are as an AttackPlan has them."""
+    sysctls: tuple[str, ...] = ()
+    """``name=value``, set whenever they are made."""
     apart: bool = False
     """Whether one that lands damages the kernel, so that it needs a boot of its own."""
 
@@ -100,6 +127,7 @@ class Attacks(Plain):
             gave_up=self.gave_up or usual,
             by=self.by,
             reported=self.reported,
+            lands=self.lands,
             refused=self.refused if self.user else (),
             most=self.most,
         )
@@ -111,8 +139,9 @@ class Option(Plain):
     name: str
     title: str = Field(max_length=44)
     promise: str
-    names: tuple[str, ...] = ()
-    """What kernel-hardening-checker calls it: options, parameters, sysctls."""
+    settings: dict[str, str] = Field(default_factory=dict)
+    """What sets it -> what it should be, both in kernel-hardening-checker's words:
+    options, parameters, sysctls."""
     architectures: tuple[ArchName, ...] = ()
     """Those that have it; empty: all."""
     control: Setting

@@ -14,6 +14,7 @@ from temper.catalog import feature_named
 from temper.cli import app
 from temper.debian import apt_for
 from temper.kernel import Cache
+from temper.options import options_on
 from temper.paths import REPOSITORY
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -27,6 +28,7 @@ STOPPED = {
     "init-stack",
     "kaslr",
     "kptr-restrict",
+    "kstack",
     "list-hardened",
     "mmap-min-addr",
     "module-text",
@@ -35,6 +37,8 @@ STOPPED = {
     "protected-hardlinks",
     "protected-symlinks",
     "refcount",
+    "seccomp",
+    "slab-buckets",
     "slab-freelist-random",
     "smap",
     "smep",
@@ -42,6 +46,7 @@ STOPPED = {
     "strict-rwx",
     "unprivileged-bpf",
     "userfaultfd",
+    "vmalloc-guard",
     "vsyscall",
 }
 """What Debian's kernel has, by its configuration and defaults."""
@@ -171,7 +176,7 @@ def test_lines_of_another_checker_come_back_with_what_was_proven(
     ]
 
 
-ARM64_ONLY = {"execute-never", "pan", "pxn"}
+ARM64_ONLY = {"execute-never", "pac-ret", "pan", "pxn"}
 X86_64_ONLY = {"no-execute", "smap", "smep", "vsyscall"}
 
 
@@ -199,10 +204,48 @@ def test_arm64_is_audited_on_a_host_of_another_kind(audited_arm64: Answer) -> No
 def small(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """Audit a kernel of ours, whose modules are built against what lies beside it."""
     image = kernel_of(feature_named("kstack"), "stock").image
-    return ask(tmp_path_factory.mktemp("audit"), "audit", str(image))
+    folder = tmp_path_factory.mktemp("audit")
+    return ask(folder, "audit", str(image), "--twins")
 
 
 def test_attacks_land_on_a_kernel_without_the_options(small: Answer) -> None:
     """So their not landing on Debian's kernel is the options' doing."""
     assert small.status == 0, small.output
     assert named(small, "VULNERABLE") >= ONLY_THERE | REPORTED
+
+
+def test_twins_show_that_it_is_the_option_that_stops_it(small: Answer) -> None:
+    assert doubted(small, "control_lands") == []
+    assert doubted(small, "remedy_holds") == []
+    here = options_on("x86_64")
+    by_twins = {name for name, option in here.items() if option.control.is_twin}
+    assert by_twins > {"guard-pages", "init-stack", "refcount", "stack-protector"}
+    seen = {o["name"]: o["control_lands"] for o in small.report["options"]}
+    assert {name: seen[name] for name in by_twins} == dict.fromkeys(by_twins, True)
+
+
+def test_the_configuration_is_that_of_the_build(small: Answer) -> None:
+    (found,) = [o for o in small.report["options"] if o["name"] == "list-hardened"]
+    assert found["settings"][0] == {
+        "name": "CONFIG_LIST_HARDENED",
+        "desired": "y",
+        "found": "is not set",
+    }
+    assert "wants CONFIG_LIST_HARDENED = y (it is not set)" in " ".join(
+        small.output.split()
+    )
+
+
+@pytest.mark.parametrize("name", ["kstack", "kpkeys"])
+def test_our_own_features_are_rows(name: str, tmp_path: Path) -> None:
+    """Which an audit finds as it finds others."""
+    image = kernel_of(feature_named(name), "temper").image
+    answer = ask(
+        tmp_path,
+        *("audit", str(image), "--options", name),
+        *("--cmdline", "randomize_kstack_offset=on"),
+    )
+    assert answer.status == 0, answer.output
+    assert named(answer, "BLOCKED") == {name}
+    assert doubted(answer, "control_lands") == []
+    assert answer.report["options"][0]["control_lands"]

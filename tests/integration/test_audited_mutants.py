@@ -17,7 +17,8 @@ from temper.analysis.audit import AuditedOption, AuditReport, audit_report
 from temper.record.boot import StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import AuditBoot, Module, Role, RunPlan, Slot, VariantPlan
-from temper.run.audit import SHIPPED, plan_audit
+from temper.run.audit import plan_audit
+from temper.run.audit_boots import SHIPPED
 from temper.run.planner import module_plan
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]

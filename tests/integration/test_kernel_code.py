@@ -9,7 +9,7 @@ import pytest
 from lab import kernel_of
 
 from temper.catalog import feature_named, feature_names
-from temper.kernel import Kernel
+from temper.kernel import Kernel, module_files
 from temper.options import OPTIONS
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -25,7 +25,7 @@ MODULES = sorted(
         for program in feature.target_programs
         if program.module
     }
-    | {OPTIONS / "modules" / "probe.c"}
+    | {OPTIONS / "modules" / "probe"}
 )
 
 
@@ -49,9 +49,10 @@ def warnings(kernel: Kernel, source: Path, work: Path) -> str:
     devel, folder = work / "devel", work / "module"
     devel.mkdir()
     folder.mkdir()
-    for file in (source, *source.parent.glob("*.h")):
+    for file in module_files(source):
         shutil.copy(file, folder)
-    (folder / "Kbuild").write_text(KBUILD.format(name=source.stem))
+    if not source.is_dir():
+        (folder / "Kbuild").write_text(KBUILD.format(name=source.stem))
     call("tar", "-xzf", kernel.devel, cwd=devel)
     arch = f"ARCH={kernel.arch.kernel_arch}"
     said = call("make", f"M={folder}", arch, "W=1", "modules", cwd=devel)

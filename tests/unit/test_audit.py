@@ -38,6 +38,7 @@ TRIGGER = AttackPlan(
     reported="WARNING: .*usercopy",
 )
 PROBE = AttackPlan(option="order", most=0.25)
+RETURNS = AttackPlan(option="canary", by="is corrupted", lands="RIP: 0010:0xffff")
 REFUSED = AttackPlan(option="log", refused=("EPERM",))
 
 
@@ -62,6 +63,10 @@ REFUSED = AttackPlan(option="log", refused=("EPERM",))
         (TRIGGER, None, "it panicked", ["kernel BUG at mm/usercopy.c:1!"], "BLOCKED"),
         (TRIGGER, None, "it panicked", [], "UNSUPPORTED"),
         (TRIGGER, None, "", ["kernel BUG at mm/usercopy.c:102!"], "UNSUPPORTED"),
+        # One that ends the kernel by what it did has landed.
+        (RETURNS, None, "it panicked", ["RIP: 0010:0xffff"], "VULNERABLE"),
+        (RETURNS, None, "it panicked", ["stack is corrupted"], "BLOCKED"),
+        (RETURNS, (1, 0, 9, 0), "", ["RIP: 0010:elsewhere"], "UNSUPPORTED"),
         (TRIGGER, (0, 0, 0, 22), "", [], "UNSUPPORTED"),
         # A line of the kernel alone is no proof that it stopped anything.
         (TRIGGER, (1, 1, 0, 0), "", ["kernel BUG at mm/usercopy.c:1!"], "VULNERABLE"),
@@ -110,7 +115,7 @@ def option(name: str, **changes: object) -> OptionPlan:
     given: dict[str, Any] = {
         "title": f"title of {name}",
         "promise": f"Promise of {name}.",
-        "names": (f"CONFIG_{name.upper()}",),
+        "settings": {f"CONFIG_{name.upper()}": "y", f"{name}.on": "1"},
         "control": f"{name}=off",
         "has_control": True,
         "remedy": f"{name}=on",
@@ -145,6 +150,7 @@ def boot(
     loaded: tuple[int, ...] = (1, 1, 0, 0),
     error: str = "",
     died: str = "",
+    config: Mapping[str, str] | None = None,
 ) -> StoredBoot:
     """Return a boot in which attacks ended as in ``values``; one may have ended it."""
     records: list[dict[str, Any]] = [
@@ -165,7 +171,7 @@ def boot(
         variant=variant,
         repeat=0,
         machine=machine_facts(),
-        kernel=kernel_facts(),
+        kernel=kernel_facts(options=config or {}),
         release="6.12.117",
         initramfs_hash="x",
         status="boot_error" if error else "ok",
@@ -238,6 +244,41 @@ def test_a_remedy_in_which_an_attack_lands_closes_nothing() -> None:
     found = report(boot("shipped", LANDED), boot("off", LANDED), boot("on", LANDED))
     assert [each.remedy_holds for each in found.options] == [False] * 3
     assert "order=on should close it; it was not seen to." in printed(found)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("n", "wants CONFIG_LOG = y (it is not set), log.on = 1."),
+        ("", "wants CONFIG_LOG = y (it is not found), log.on = 1."),
+        ('"m"', "wants CONFIG_LOG = y (it is m), log.on = 1."),
+        ("y", "wants log.on = 1."),
+        (None, "wants CONFIG_LOG = y, log.on = 1."),
+    ],
+)
+def test_what_is_open_is_told_in_the_words_of_the_checker(
+    value: str | None, said: str
+) -> None:
+    config = {} if value is None else {"CONFIG_LOG": value}
+    found = report(
+        boot("shipped", {**STOPPED, "dmesg": (1, 1, 0, 0)}, config=config),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+    )
+    text = printed(found)
+    assert f"kernel-hardening-checker {said}" in text
+    assert text.count("kernel-hardening-checker wants") == 1
+
+
+def test_a_setting_that_is_as_it_should_be_is_not_told() -> None:
+    options = {"log": option("log", settings={"CONFIG_LOG": "is not set"})}
+    attacks = {"dmesg": REFUSED}
+    found = report(
+        boot("shipped", LANDED, config={"CONFIG_LOG": "n"}),
+        options=options,
+        attacks=attacks,
+    )
+    assert "kernel-hardening-checker" not in printed(found)
 
 
 def test_an_attack_that_ends_the_kernel_is_judged_by_its_last_lines() -> None:
@@ -352,3 +393,34 @@ def test_lines_of_another_checker_are_told_what_was_proven() -> None:
         ("not tried", None),
     ]
     assert joined(lines, found)[0]["check_result_bool"] is True
+
+
+@pytest.mark.parametrize(
+    ("landed", "proof"),
+    [
+        ({}, ("proven", "BLOCKED")),
+        ({"COPY": (1, 1, 0, 0)}, ("not proven", "VULNERABLE")),
+        ({"order": (64, 60, 0, 0)}, ("not proven", "VULNERABLE")),
+        ({"order": (0, 0, 0, 38)}, ("proven", "BLOCKED")),
+    ],
+)
+def test_a_setting_of_several_options_is_proven_if_all_are(
+    landed: Values, proof: tuple[str, str]
+) -> None:
+    shared = {"CONFIG_RWX": "y"}
+    options = {name: option(name, settings=shared) for name in ("copies", "order")}
+    found = report(
+        boot("shipped", {**STOPPED, **landed}),
+        boot("off", LANDED),
+        boot("on", STOPPED),
+        options=options,
+    )
+    lines = CHECKER_LINES.validate_python([{"option_name": "CONFIG_RWX"}])
+    (line,) = joined(lines, found)
+    assert (line["proof"], line["outcome"]) == proof
+
+
+def test_what_lands_with_the_option_on_is_not_proven() -> None:
+    found = report(boot("shipped", STOPPED), boot("off", LANDED), boot("on", LANDED))
+    assert [each.outcome for each in found.options] == [Outcome.BLOCKED] * 3
+    assert not any(each.proven for each in found.options)

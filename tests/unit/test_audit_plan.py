@@ -12,7 +12,8 @@ from temper.kernel import Cache, headers_beside, image_release
 from temper.options import Option, options_on
 from temper.record.outcome import Outcome
 from temper.record.plan import Headers, Role, RunPlan
-from temper.run.audit import SHIPPED, plan_audit
+from temper.run.audit import plan_audit
+from temper.run.audit_boots import SHIPPED
 from temper.run.planner import Planner
 
 RELEASE = "6.12.117+deb12-cloud-amd64"
@@ -76,6 +77,7 @@ def controls(option: Option, plan: RunPlan) -> set[str]:
         if audited.role is Role.CONTROL
         and option.control.cmdline in plan.variants[boot].cmdline
         and option.control.cpu in plan.variants[boot].cpu
+        and set(option.control.config) <= set(plan.variants[boot].kernel.options)
         for name in audited.attacks
     }
 
@@ -84,7 +86,7 @@ def controls(option: Option, plan: RunPlan) -> set[str]:
 def test_every_option_that_can_be_weakened_is(
     name: str, planner: Planner, image: Path
 ) -> None:
-    plan = plan_audit(planner, image, [name])
+    plan = plan_audit(planner, image, [name], twins=True)
     option = options_on("x86_64")[name]
     attacks = {attack for attack, _ in option.each()}
     weakened = not option.control.none
@@ -92,6 +94,51 @@ def test_every_option_that_can_be_weakened_is(
     if option.control.sysctls:
         lines = plan.variants["users off"].job
         assert all(word in lines[0] for word in option.control.sysctls)
+
+
+def test_twins_are_built_only_if_they_are_wanted(planner: Planner, image: Path) -> None:
+    plan = plan_audit(planner, image, ["guard-pages", "refcount"])
+    assert list(plan.variants) == [SHIPPED]
+    assert not plan.options["guard-pages"].has_control
+    assert plan.options["guard-pages"].remedy == ""
+    twins = plan_audit(planner, image, ["guard-pages", "refcount"], twins=True)
+    assert list(twins.variants) == [SHIPPED, "twin off", "twin on"]
+    off, on = twins.variants["twin off"].kernel, twins.variants["twin on"].kernel
+    assert "CONFIG_VMAP_STACK=n" in off.options
+    assert "CONFIG_VMAP_STACK=y" in on.options
+    assert [Path(each).name for each in off.patches] == ["wrapping-counters.patch"]
+    assert on.patches == ()
+    # Both differ from the base in what lets attacks be tried.
+    assert "CONFIG_PANIC_ON_OOPS=n" in off.options
+    assert "CONFIG_PANIC_ON_OOPS=n" in on.options
+    assert twins.options["guard-pages"].has_control
+    assert "--twins" in twins.command
+    assert "--twins" not in plan.command
+
+
+def test_sysctls_of_an_attack_are_set_in_each_boot(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image, ["page-table-check"], twins=True)
+    assert len(plan.variants) == 3
+    for variant in plan.variants.values():
+        assert variant.job[-1].endswith("mapped_twice kernel.panic_on_oops=1")
+
+
+def test_the_configuration_is_the_one_given_or_that_of_the_headers(
+    planner: Planner, image: Path, tmp_path: Path
+) -> None:
+    plan = plan_audit(planner, image, ["smap"])
+    assert plan.work.told == ("CONFIG_X86_SMAP",)
+    assert plan.variants[SHIPPED].kernel.config == str(image.parent / ".config")
+    assert "--config" not in plan.command
+    given = tmp_path / "config-given"
+    given.write_text("CONFIG_X86_SMAP=y\n")
+    plan = plan_audit(planner, image, ["smap"], config=given)
+    assert plan.variants[SHIPPED].kernel.config == str(given)
+    assert f"--config {given}" in plan.command
+    with pytest.raises(InputError, match="there is no configuration"):
+        plan_audit(planner, image, ["smap"], config=tmp_path / "none")
 
 
 def test_a_boot_loads_only_the_modules_that_it_needs(

@@ -21,10 +21,10 @@ from temper.options import (
 from temper.record.outcome import Outcome
 
 CODE = {
-    "probe": OPTIONS / "modules" / "probe.c",
-    "user": OPTIONS / "attacks" / "user.c",
+    "probe": sorted((OPTIONS / "modules" / "probe").glob("*.c")),
+    "user": [OPTIONS / "attacks" / "user.c"],
 }
-"""Kind -> the file with a table of its attacks."""
+"""Kind -> the files with tables of its attacks."""
 LISTED = re.compile(r'^\t\{ "(\w+)", \w+', re.MULTILINE)
 
 
@@ -40,7 +40,9 @@ def names(kind: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", CODE)
 def test_the_code_has_every_attack_and_no_other(kind: str) -> None:
-    found = LISTED.findall(CODE[kind].read_text(encoding="utf-8"))
+    found = [
+        name for path in CODE[kind] for name in LISTED.findall(path.read_text("utf-8"))
+    ]
     assert sorted(found) == sorted(names(kind))
 
 
@@ -82,10 +84,26 @@ def test_settings_that_share_a_boot_change_different_things() -> None:
                 assert not place[1] or other == option.name
 
 
+@pytest.mark.parametrize("role", ["control", "remedy"])
+def test_twins_do_not_contradict_each_other(role: str) -> None:
+    seen: dict[str, str] = {}
+    for option in all_options().values():
+        setting: Setting = getattr(option, role)
+        for line in setting.config:
+            name = line.partition("=")[0]
+            assert seen.setdefault(name, line) == line
+
+
+def test_what_a_twin_weakens_another_one_switches_on() -> None:
+    for option in all_options().values():
+        assert not option.remedy.is_twin or option.control.is_twin
+        on, off = option.remedy.config, option.control.config
+        assert not on or not set(on) & set(off)
+
+
 def test_every_module_is_there() -> None:
     for module in MODULES.values():
-        folder = OPTIONS / "modules"
-        assert (folder / module).is_dir() or (folder / f"{module}.c").is_file()
+        assert (OPTIONS / "modules" / module / "Kbuild").is_file()
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -119,7 +137,10 @@ def option(**changes: object) -> Option:
         ({"attacks": [{"probe": ["a"], "user": ["b"]}]}, "of one kind"),
         ({"attacks": [{"user": ["dmesg"], "by": "("}]}, "not a regular expression"),
         ({"attacks": [{"user": ["dmesg"], "most": 1}]}, "less than 1"),
-        ({"control": {}}, "give cmdline, cpu, sysctls, or none"),
+        ({"control": {}}, "give cmdline, cpu, sysctls, what makes a twin"),
+        ({"control": {"cmdline": "a", "config": ["CONFIG_X=y"]}}, "give cmdline"),
+        ({"control": {"config": ["CONFIG_X"]}}, "String should match pattern"),
+        ({"control": {"patches": ["nosuch.patch"]}}, "has no nosuch.patch"),
         ({"control": {"cmdline": "a", "none": "b"}}, "give cmdline"),
         ({"architectures": ["vax"]}, "unknown architecture"),
         ({"control": {"cmdlin": "a"}}, "Extra inputs"),

@@ -9,7 +9,7 @@ attacks that are tried often, how many tries landed.
 import errno
 import re
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -63,14 +63,22 @@ class AuditedAttack(Part):
     """With the option switched on; None: there is no such boot."""
 
 
+class AuditedSetting(Part):
+    """What sets an option, in the words of kernel-hardening-checker."""
+
+    name: str
+    desired: str
+    found: str
+    """In the kernel's configuration; empty: it is not known, or set elsewhere."""
+
+
 class AuditedOption(Part):
     """What an option is worth in a kernel."""
 
     name: str
     title: str
     promise: str
-    names: list[str]
-    """What kernel-hardening-checker calls it."""
+    settings: list[AuditedSetting]
     outcome: Outcome
     """The worst of its attacks on the kernel as it is."""
     control: str
@@ -89,8 +97,9 @@ class AuditedOption(Part):
 
     @property
     def proven(self) -> bool:
-        """Whether it was seen to stop what lands without it."""
-        return self.outcome is Outcome.BLOCKED and self.control_lands is True
+        """Whether it was seen to stop what lands without it, and nothing shows else."""
+        stops = self.outcome is Outcome.BLOCKED and self.remedy_holds is not False
+        return stops and self.control_lands is True
 
 
 class AuditReport(Part):
@@ -152,15 +161,16 @@ def audit_report(run: StoredRun) -> AuditReport:
     seen = {
         boot.facts.variant: _seen(boot) for boot in run.boots if not boot.facts.error
     }
-    options = [_option(plan, name, seen) for name in plan.options]
+    shipped = [b.facts for b in run.boots if b.facts.variant in _shipped(plan)]
+    first = shipped[0] if shipped else run.boots[0].facts if run.boots else None
+    values = shipped[0].kernel.options if shipped else {}
+    options = [_option(plan, name, seen, values) for name in plan.options]
     booted = {boot.facts.variant for boot in run.boots}
     missing = [name for name in plan.variants if name not in booted]
     failed = {
         boot.facts.variant: boot.facts.error for boot in run.boots if boot.facts.error
     }
     refused = _refused(plan, seen)
-    shipped = [b.facts for b in run.boots if b.facts.variant in _shipped(plan)]
-    first = shipped[0] if shipped else run.boots[0].facts if run.boots else None
     kernel = next(iter(plan.variants.values())).kernel
     results = [attack.shipped for option in options for attack in option.attacks]
     return AuditReport(
@@ -202,7 +212,10 @@ def _shipped(plan: RunPlan) -> list[str]:
 
 
 def _option(
-    plan: RunPlan, name: str, seen: dict[str, dict[str, _Seen]]
+    plan: RunPlan,
+    name: str,
+    seen: dict[str, dict[str, _Seen]],
+    values: Mapping[str, str],
 ) -> AuditedOption:
     described = plan.options[name]
     attacks = [
@@ -222,7 +235,10 @@ def _option(
         name=name,
         title=described.title,
         promise=described.promise,
-        names=list(described.names),
+        settings=[
+            AuditedSetting(name=each, desired=desired, found=_found(each, values))
+            for each, desired in described.settings.items()
+        ],
         outcome=outcome,
         control=described.control,
         control_lands=_lands(a.control for a in attacks)
@@ -235,6 +251,14 @@ def _option(
         price=described.price,
         attacks=attacks,
     )
+
+
+def _found(setting: str, values: Mapping[str, str]) -> str:
+    """Return the value of a setting as kernel-hardening-checker has it."""
+    if setting not in values:
+        return ""
+    value = values[setting].strip('"')
+    return {"": "is not found", "n": "is not set"}.get(value, value)
 
 
 _HOLDS = (Outcome.BLOCKED, Outcome.DETECTED)
@@ -299,6 +323,8 @@ def _ended(attack: AttackPlan, how: str, lines: Sequence[str]) -> tuple[Outcome,
     """Judge an attack that the kernel ended: only for the reason claimed it counts."""
     if stopped := _first(attack.by, lines):
         return Outcome.BLOCKED, stopped
+    if landed := _first(attack.lands, lines):
+        return Outcome.VULNERABLE, landed
     return Outcome.UNSUPPORTED, f"ended for another reason: {how}"
 
 

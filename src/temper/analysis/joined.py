@@ -1,12 +1,12 @@
 """What an audit proved of the lines of kernel-hardening-checker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from temper.analysis.audit import AuditedOption, AuditReport
-from temper.record.outcome import Outcome
+from temper.record.outcome import Outcome, worst_outcome
 
 
 class CheckerLine(BaseModel):
@@ -26,18 +26,27 @@ def joined(
 ) -> list[Mapping[str, Any]]:
     """Return the lines, each with ``proof`` and, if it was tried, ``outcome``.
 
-    ``proof`` is ``proven`` if the option stops each attack, and each lands without it;
-    ``not proven`` if not, or if nothing weakens the option in this kernel; ``not
-    tried`` if Temper has no attack on it.
+    ``proof`` is ``proven`` if all options that it sets stop each attack, and each lands
+    without them; ``not proven`` if not, or if nothing weakens one in this kernel; ``not
+    tried`` if Temper has no attack on it. ``outcome`` is the worst of the options'.
     """
-    by_name = {name: option for option in report.options for name in option.names}
     return [
-        {**line.model_dump(), **_proof(by_name.get(line.option_name))} for line in lines
+        {**line.model_dump(), **_proof(list(_set_by(line.option_name, report)))}
+        for line in lines
     ]
 
 
-def _proof(option: AuditedOption | None) -> dict[str, str]:
-    if option is None or option.outcome is Outcome.UNSUPPORTED:
+def _set_by(name: str, report: AuditReport) -> Iterator[AuditedOption]:
+    """Yield the options that a setting sets, if any attack on them had an outcome."""
+    for option in report.options:
+        tried = option.outcome is not Outcome.UNSUPPORTED
+        if tried and any(setting.name == name for setting in option.settings):
+            yield option
+
+
+def _proof(options: Sequence[AuditedOption]) -> dict[str, str]:
+    if not options:
         return {"proof": "not tried"}
-    proof = "proven" if option.proven else "not proven"
-    return {"proof": proof, "outcome": option.outcome.value}
+    proof = "proven" if all(option.proven for option in options) else "not proven"
+    outcome = worst_outcome([option.outcome for option in options])
+    return {"proof": proof, "outcome": outcome.value}

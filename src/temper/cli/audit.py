@@ -15,6 +15,7 @@ from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
 from temper.cli.lab import Lab
 from temper.cli.options import (
     ArchName,
+    Base,
     CpuModel,
     Full,
     OnlyPlan,
@@ -24,6 +25,7 @@ from temper.cli.options import (
 )
 from temper.cli.output import write_data
 from temper.errors import InputError
+from temper.record.plan import USUAL_BASE
 from temper.record.wire import UNSUPPORTED
 from temper.report.audit_document import audit_document
 from temper.run.audit import plan_audit
@@ -64,6 +66,15 @@ def audit(
             metavar="FOLDER",
         ),
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="The kernel's configuration, which the report compares with what "
+            "kernel-hardening-checker wants. Default: beside the "
+            "image, or its headers'.",
+            metavar="FILE",
+        ),
+    ] = None,
     cmdline: Annotated[
         str, typer.Option(help="More of the kernel's command line.", metavar="WORDS")
     ] = "",
@@ -75,6 +86,15 @@ def audit(
             metavar="FILE",
         ),
     ] = None,
+    twins: Annotated[
+        bool,
+        typer.Option(
+            "--twins",
+            help="Also build two kernels of the base, one with the options off that "
+            "nothing else weakens and one with them on, and attack them.",
+        ),
+    ] = False,
+    base: Base = USUAL_BASE,
     arch: ArchName = DEFAULT_ARCH.name,
     cpu: CpuModel = "",
     source: SourcePath = None,
@@ -96,8 +116,17 @@ def audit(
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
     # Whatever is wrong with it shows before anything is booted.
     lines = _checker_lines(join) if join else None
-    lab = Lab.of(arch, source, cpu=cpu)
-    plan = plan_audit(lab.planner, image, listed(options), policy, headers, cmdline)
+    lab = Lab.of(arch, source, cpu=cpu, base=base)
+    plan = plan_audit(
+        lab.planner,
+        image,
+        listed(options),
+        policy,
+        headers,
+        config,
+        cmdline,
+        twins=twins,
+    )
     if only_plan:
         return lab.show(plan, files, resume)
     report = audit_report(lab.run(plan, resume))

@@ -3,10 +3,16 @@
 from temper.kernel.bases import base_named, base_names
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
-from temper.kernel.config import check_needs
+from temper.kernel.config import Options, check_needs, parse_config
 from temper.kernel.footprint import footprint
 from temper.kernel.given import Given, Image, find_given, ready_image
-from temper.kernel.headers import Folder, headers_beside, headers_in, image_release
+from temper.kernel.headers import (
+    Folder,
+    config_of,
+    headers_beside,
+    headers_in,
+    image_release,
+)
 from temper.kernel.module import Devel, build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
 from temper.kernel.watched import Watched, watched
@@ -19,6 +25,7 @@ __all__ = [
     "Image",
     "Kernel",
     "KernelSpec",
+    "Options",
     "Source",
     "Watched",
     "base_named",
@@ -26,6 +33,7 @@ __all__ = [
     "build",
     "build_module",
     "check_needs",
+    "config_of",
     "expected_seconds",
     "find_given",
     "find_source",
@@ -34,6 +42,7 @@ __all__ = [
     "headers_in",
     "image_release",
     "module_files",
+    "parse_config",
     "ready_image",
     "source_at",
     "source_tree",

@@ -43,7 +43,7 @@ class Given:
     package: str = ""
     """Name and version of the package; empty: ``file`` is an image."""
     config: Path | None = None
-    """The configuration beside the image; None: there is none."""
+    """Its configuration, which goes before one that is packed; None: unknown."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def ready_image(given: Given, arch: Arch, cache: Cache, progress: Progress) -> I
     config = entry.folder / _CONFIG
     return _described(
         entry.folder / _IMAGE,
-        config if config.exists() else given.config,
+        given.config or _existing(config),
         entry.facts["name"],
         entry.facts["digest"],
     )

@@ -86,3 +86,13 @@ def headers_in(folder: Path, release: str) -> Headers | None:
     known = {path.name: file_digest(path) for path in decisive if path.is_file()}
     found = archive if place == archive else folder
     return Headers(release=release, folder=str(found.resolve()), digest=key_of(known))
+
+
+def config_of(headers: Headers) -> str:
+    """Return the path of the configuration that headers are of; empty: it has none.
+
+    An archive of ours has it beside it.
+    """
+    place = Path(headers.folder)
+    config = place.parent / "config" if place.is_file() else place / ".config"
+    return str(config) if headers.folder and config.is_file() else ""

@@ -52,6 +52,11 @@ class KernelFacts(_Facts):
     """The image's name in what it was unpacked from; empty: it was not packed."""
     image_hash: str = ""
     """SHA-256 of the image that was booted, if it was packed."""
+    options: dict[str, str] = Field(default_factory=dict)
+    """Option that the plan wants to know -> its value; empty: it has no such option.
+
+    Without any, the configuration is unknown.
+    """
     memory: dict[str, int] = Field(default_factory=dict)
     """Bytes of the kernel by their use, see ``temper.kernel.footprint``.
 

@@ -86,7 +86,7 @@ class KernelPlan(Plain):
     package: str = ""
     """Name and version of the Debian package that ``image`` is; empty: it is none."""
     config: str = ""
-    """The configuration beside ``image``; empty: there is none."""
+    """The configuration of ``image``, if it is in no package; empty: unknown."""
     source: str = ""
     version: str = ""
     """The source's version, from its Makefile."""
@@ -269,6 +269,8 @@ class Work(Plain):
     """Path in the initramfs -> what the file there says."""
     needs: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Workload -> options that every kernel must have for it."""
+    told: tuple[str, ...] = ()
+    """Options whose value in each kernel goes into its facts."""
 
     @property
     def real_programs(self) -> list[str]:
@@ -300,6 +302,8 @@ class AttackPlan(Plain):
     """Regular expression of the console line with which the kernel stops it."""
     reported: str = ""
     """The same of one by which the kernel reports it, and lets it go on."""
+    lands: str = ""
+    """The same of one that shows that it landed, though it ended the kernel."""
     refused: tuple[str, ...] = ()
     """The errors with which the kernel refuses it."""
     most: float = Field(default=0.0, ge=0, lt=1)
@@ -330,8 +334,8 @@ class OptionPlan(Plain):
 
     title: str
     promise: str
-    names: tuple[str, ...]
-    """What kernel-hardening-checker calls it."""
+    settings: dict[str, str]
+    """What sets it -> what it should be, in kernel-hardening-checker's words."""
     control: str
     """What weakens it, or why nothing does without another kernel."""
     has_control: bool

@@ -123,7 +123,8 @@ def _legend(report: AuditReport) -> Iterator[str]:
     yield (
         "outcome and stopped: of the kernel as it is, and how many of the attacks it "
         "stopped. if off: whether all land with the option off (the control). if on: "
-        "whether none lands unseen with it on. -: that takes another kernel."
+        "whether none lands unseen with it on. -: that takes another kernel, which "
+        "--twins builds, or there is nothing of the kind."
     )
     yield (
         "The kernel's own defaults count: sysctls that a distribution sets at start "
@@ -144,11 +145,29 @@ def _gap(option: AuditedOption) -> str:
         closes = f" Closed by {option.remedy}, where no attack landed unseen."
     elif option.remedy:
         closes = f" {option.remedy} should close it; it was not seen to."
-    called = f" ({', '.join(option.names)})" if option.names else ""
     return (
         f"{option.name}, {option.outcome}: {', '.join(landed)} landed. Promised: "
-        f"{option.promise}{closes}{called}"
+        f"{option.promise}{closes}{_as_checked(option)}"
     )
+
+
+def _as_checked(option: AuditedOption) -> str:
+    """Say what is set otherwise than kernel-hardening-checker wants it."""
+    wanted = [
+        f"{each.name} {_verb(each.desired, '=')}{_now(each.found)}"
+        for each in option.settings
+        if each.found != each.desired
+    ]
+    return f" kernel-hardening-checker wants {', '.join(wanted)}." if wanted else ""
+
+
+def _now(found: str) -> str:
+    return f" (it {_verb(found, 'is')})" if found else ""
+
+
+def _verb(value: str, verb: str) -> str:
+    """Return a value with a verb before it; some are called "is not set"."""
+    return value if value.startswith("is ") else f"{verb} {value}"
 
 
 def _doubtful(report: AuditReport) -> Iterable[Block]:

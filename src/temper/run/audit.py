@@ -1,8 +1,7 @@
 """Plans a run that attacks what a kernel as shipped promises. It builds nothing."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from temper import __version__
@@ -12,6 +11,8 @@ from temper.debian import plan_headers
 from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.kernel import (
+    Source,
+    config_of,
     headers_beside,
     headers_in,
     image_release,
@@ -22,10 +23,9 @@ from temper.options import (
     GUIDE,
     MODULES,
     OPTIONS,
-    Attacks,
+    TWINS,
     Option,
     Policy,
-    Setting,
     options_on,
 )
 from temper.paths import portable
@@ -37,65 +37,20 @@ from temper.record.plan import (
     Module,
     OptionPlan,
     Programs,
-    Role,
     RunPlan,
     Slot,
     VariantPlan,
     Work,
 )
+from temper.run.audit_boots import Boot, all_boots, is_made
 from temper.run.planner import Planner, module_plan
 from temper.run.programs import programs, target_programs
 from temper.toml import read_toml
 
-SHIPPED = "shipped"
-"""The variant that is the kernel as it is."""
-
-LOADS = "attack module "
-"""How lines begin that load a module for the attacks after them."""
-
 _LKDTM = "drivers/misc/lkdtm"
+_CONFIG = "CONFIG_"
 _MEMORY = 512
 _SERIES = re.compile(r"(\d+\.\d+)\.")
-
-
-@dataclass(frozen=True)
-class _Boot:
-    """A variant of the audited kernel, and the attacks in its boot."""
-
-    name: str
-    role: Role
-    settings: tuple[Setting, ...]
-    attacks: Mapping[str, Attacks]
-    """Attack -> what it has in common with others."""
-    sysctls: Mapping[str, tuple[str, ...]]
-    """Attack -> the sysctls that are set for it alone."""
-
-    @property
-    def title(self) -> str:
-        words = [each.words for each in self.settings if not each.sysctls]
-        if self.sysctls:
-            words.append("sysctls")
-        return f"the same with {', '.join(words)}" if words else "the kernel as it is"
-
-    @property
-    def cmdline(self) -> str:
-        return " ".join(filter(None, (each.cmdline for each in self.settings)))
-
-    @property
-    def cpu(self) -> str:
-        return ",".join(filter(None, (each.cpu for each in self.settings)))
-
-    @property
-    def job(self) -> tuple[str, ...]:
-        """Those come last that may damage the kernel."""
-        kinds = dict.fromkeys(each.kind for each in self.attacks.values())
-        loads = [f"run {LOADS}{MODULES[kind]}" for kind in kinds if kind in MODULES]
-        ordered = sorted(self.attacks.items(), key=lambda item: item[1].apart)
-        lines = [
-            " ".join((f"run attack {each.kind} {name}", *self.sysctls.get(name, ())))
-            for name, each in ordered
-        ]
-        return (*loads, *lines)
 
 
 def plan_audit(
@@ -104,22 +59,26 @@ def plan_audit(
     wanted: Collection[str] = (),
     policy: Path | None = None,
     headers: Path | None = None,
+    config: Path | None = None,
     cmdline: str = "",
+    *,
+    twins: bool = False,
 ) -> RunPlan:
     """Plan to attack the options ``wanted`` of a kernel, by default all.
 
     ``policy``: a file that says what they must be. ``headers``: a folder with what
     modules for the kernel are built against; None: found beside it, or in Debian's
-    packages. ``cmdline``: more of the kernel's command line, in all boots. Raises
-    InputError for an unknown option, a policy that is none, and where there is no
-    kernel, headers or source.
+    packages. ``config``: its configuration; None: found beside it. ``cmdline``: more of
+    the kernel's command line, in all boots. ``twins``: also attack kernels of the
+    planner's base that differ in the options. Raises InputError for an unknown option,
+    a policy that is none, and where there is no kernel, headers or source.
     """
     arch = planner.arch
     options = options_on(arch.name, wanted)
     must = read_toml(policy, Policy, GUIDE).least if policy else {}
     check_known("option", must, options)
-    kernel = _kernel(planner, image, headers)
-    boots = list(_boots(options))
+    kernel, source = _kernel(planner, image, headers, config)
+    boots = list(all_boots(options, twins=twins))
     attacks = {
         name: attacks.plan(option)
         for option, found in options.items()
@@ -131,13 +90,20 @@ def plan_audit(
         title=kernel.title,
         setting=planner.setting,
         cpu=planner.chosen_cpu,
+        base=planner.base,
         arch=arch.name,
         machine=DEFAULT_KIND,
         baseline="",
         variants={
-            boot.name: _variant(planner, kernel, boot, cmdline) for boot in boots
+            boot.name: _variant(
+                planner,
+                _twin(planner, source, boot) if boot.is_twin else kernel,
+                boot,
+                cmdline,
+            )
+            for boot in boots
         },
-        options={name: _option(found) for name, found in options.items()},
+        options={name: _option(found, twins=twins) for name, found in options.items()},
         attacks=attacks,
         audited={
             boot.name: AuditBoot(role=boot.role, attacks=tuple(boot.attacks))
@@ -151,6 +117,7 @@ def plan_audit(
             memory=_MEMORY,
             programs=(target_programs(arch), _attack_program(arch)),
             modules=_modules(boots),
+            told=_told(options.values()),
         ),
         slots=tuple(Slot(variant=boot.name, repeat=0) for boot in boots),
         command=planner.command(
@@ -158,70 +125,20 @@ def plan_audit(
             *(["--options", ",".join(options)] if wanted else []),
             *(["--policy", policy.resolve()] if policy else []),
             *(["--headers", headers.resolve()] if headers else []),
+            *(["--config", config.resolve()] if config else []),
             *(["--cmdline", cmdline] if cmdline else []),
+            *(["--twins"] if twins else []),
         ),
         temper_version=__version__,
     )
 
 
-def _boots(options: Mapping[str, Option]) -> Iterator[_Boot]:
-    """Yield all boots: of the kernel as it is, then of it with options changed."""
-    yield from _shipped(dict(_every(options.values())))
-    for role, which in ((Role.CONTROL, "off"), (Role.REMEDY, "on")):
-        for name, together in _together(options.values(), role).items():
-            settings = {each.name: _setting(each, role) for each in together}
-            yield _Boot(
-                name=f"{name} {which}",
-                role=role,
-                settings=tuple(settings.values()),
-                attacks=dict(_every(together)),
-                sysctls={
-                    attack: settings[each.name].sysctls
-                    for each in together
-                    for attack, _ in each.each()
-                    if settings[each.name].sysctls
-                },
-            )
-
-
-def _every(options: Iterable[Option]) -> Iterator[tuple[str, Attacks]]:
-    for option in options:
-        yield from option.each()
-
-
-def _shipped(attacks: Mapping[str, Attacks]) -> Iterator[_Boot]:
-    """Yield the boot of all attacks that leave the kernel whole, and one of each other.
-
-    An attack that damages the kernel could decide how those after it end.
-    """
-    whole = {name: each for name, each in attacks.items() if not each.apart}
-    if whole:
-        yield _Boot(SHIPPED, Role.SHIPPED, (), whole, {})
-    for name, each in attacks.items():
-        if each.apart:
-            yield _Boot(f"{SHIPPED} ({name})", Role.SHIPPED, (), {name: each}, {})
-
-
-def _together(options: Iterable[Option], role: Role) -> dict[str, list[Option]]:
-    """Return boot -> the options that are changed in it."""
-    found: dict[str, list[Option]] = {}
-    for option in options:
-        setting = _setting(option, role)
-        if not setting.none:
-            found.setdefault(setting.boot or option.name, []).append(option)
-    return found
-
-
-def _setting(option: Option, role: Role) -> Setting:
-    return option.control if role is Role.CONTROL else option.remedy
-
-
 def _variant(
-    planner: Planner, kernel: KernelPlan, boot: _Boot, cmdline: str
+    planner: Planner, kernel: KernelPlan, boot: Boot, cmdline: str
 ) -> VariantPlan:
     cpu = planner.cpu
     if boot.cpu:
-        cpu = f"{cpu or planner.arch.cpu},{boot.cpu}"
+        cpu = f"{cpu or planner.arch.cpu.partition(',')[0]},{boot.cpu}"
     return VariantPlan(
         title=boot.title,
         kernel=kernel,
@@ -232,31 +149,55 @@ def _variant(
     )
 
 
-def _option(option: Option) -> OptionPlan:
+def _twin(planner: Planner, source: Source, boot: Boot) -> KernelPlan:
+    """Plan a kernel of the audited one's source, with a boot's options as they are set.
+
+    All twins share what lets attacks be tried that a base would not.
+    """
+    fragment = TWINS / f"{planner.arch.name}.config"
+    lines = fragment.read_text(encoding="utf-8").splitlines()
+    common = [line for line in lines if line.startswith(_CONFIG)]
+    patches = [TWINS / name for name in boot.patches]
+    return planner.built(source, patches, (*common, *boot.config))
+
+
+def _option(option: Option, *, twins: bool) -> OptionPlan:
     return OptionPlan(
         title=option.title,
         promise=option.promise,
-        names=option.names,
+        settings=option.settings,
         control=option.control.words,
-        has_control=not option.control.none,
-        remedy="" if option.remedy.none else option.remedy.words,
+        has_control=is_made(option.control, twins=twins),
+        remedy=option.remedy.words if is_made(option.remedy, twins=twins) else "",
         price=option.price,
     )
 
 
-def _kernel(planner: Planner, image: Path, headers: Path | None) -> KernelPlan:
+def _told(options: Iterable[Option]) -> tuple[str, ...]:
+    names = {name for option in options for name in option.settings}
+    return tuple(sorted(name for name in names if name.startswith(_CONFIG)))
+
+
+def _kernel(
+    planner: Planner, image: Path, headers: Path | None, config: Path | None
+) -> tuple[KernelPlan, Source]:
     """Plan an image that others built, with what modules for it are built from."""
     kernel = planner.given(image)
     file = Path(kernel.image)
     release = _release(kernel, file)
     source = planner.source_of(_series(release, image))
+    if config and not config.is_file():
+        raise InputError(f"there is no configuration {config}")
+    known = str(config.resolve()) if config else kernel.config
+    built_against = _headers(planner, image, file, release, headers)
     return kernel.model_copy(
         update={
             "source": portable(source.path),
             "version": source.version,
-            "headers": _headers(planner, image, file, release, headers),
+            "headers": built_against,
+            "config": known or config_of(built_against),
         }
-    )
+    ), source
 
 
 def _release(kernel: KernelPlan, file: Path) -> str:
@@ -304,10 +245,10 @@ def _headers(
         ) from error
 
 
-def _modules(boots: Iterable[_Boot]) -> tuple[Module, ...]:
+def _modules(boots: Iterable[Boot]) -> tuple[Module, ...]:
     kinds = {each.kind for boot in boots for each in boot.attacks.values()}
     return tuple(
-        _lkdtm() if name == "lkdtm" else module_plan(OPTIONS / "modules" / f"{name}.c")
+        _lkdtm() if name == "lkdtm" else module_plan(OPTIONS / "modules" / name)
         for kind, name in MODULES.items()
         if kind in kinds
     )

@@ -12,7 +12,7 @@ from temper.record.wire import (
     WireError,
     parse_line,
 )
-from temper.run.audit import LOADS
+from temper.run.audit_boots import LOADS
 
 
 def boot_on(

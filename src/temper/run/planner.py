@@ -103,12 +103,21 @@ class Planner:
                 f"{feature.name} is not for {self.arch.name}",
                 f"it is for {', '.join(feature.architectures)}",
             )
-        source = self.source_of(feature.series)
+        return self.built(
+            self.source_of(feature.series),
+            feature.patches(variant),
+            (*feature.config, *variant.config),
+        )
+
+    def built(
+        self, source: Source, patches: Sequence[Path], options: Sequence[str]
+    ) -> KernelPlan:
+        """Plan a kernel of the base with patches and more options."""
         spec = KernelSpec(
             arch=self.arch,
             source=source,
-            patches=feature.patches(variant),
-            options=(*feature.config, *variant.config),
+            patches=tuple(patches),
+            options=tuple(options),
             base=self.base,
         )
         return KernelPlan(

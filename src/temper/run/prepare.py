@@ -16,11 +16,13 @@ from temper.kernel import (
     Image,
     Kernel,
     KernelSpec,
+    Options,
     Watched,
     build,
     build_module,
     check_needs,
     footprint,
+    parse_config,
     ready_image,
     source_at,
     source_tree,
@@ -99,14 +101,15 @@ class Workshop:
         host_files = tuple(map(Path, work.host_files))
         tree = self.tree(work)
         if plan.image:
-            image, facts = self.given(plan)
+            image, facts = self.given(plan, work.told)
             if plan.headers:
                 devel = self.devel(plan.headers)
                 files += [self.module(plan, devel, each) for each in work.modules]
             return Setup(image, facts, tuple(files), host_files, tree)
         kernel = self.kernel(plan)
         files += [self.module(plan, kernel, each) for each in work.modules]
-        return Setup(kernel.image, _facts(kernel), tuple(files), host_files, tree)
+        facts = _facts(kernel, work.told)
+        return Setup(kernel.image, facts, tuple(files), host_files, tree)
 
     def tree(self, work: Work) -> Path | None:
         """Make or find the tree of real programs; None if there are none."""
@@ -114,11 +117,13 @@ class Workshop:
             return None
         return root(work.root, self.arch, self.cache, self.progress)
 
-    def given(self, plan: KernelPlan) -> tuple[Path, KernelFacts]:
+    def given(
+        self, plan: KernelPlan, told: Iterable[str] = ()
+    ) -> tuple[Path, KernelFacts]:
         """Return the image of a kernel that others built, and what is known of it.
 
-        Raises InputError if it changed after the plan was made, and whatever
-        ``temper.kernel.ready_image`` raises.
+        ``told``: the options whose values are wanted. Raises InputError if it changed
+        after the plan was made, and whatever ``temper.kernel.ready_image`` raises.
         """
         image = self._image(plan)
         facts = KernelFacts(
@@ -128,6 +133,7 @@ class Workshop:
             package=plan.package,
             image=image.name,
             image_hash=image.digest,
+            options=_values(image.options, told),
         )
         return image.path, facts
 
@@ -218,13 +224,18 @@ def _watching(
     }
 
 
-def _facts(kernel: Kernel) -> KernelFacts:
+def _facts(kernel: Kernel, told: Iterable[str]) -> KernelFacts:
     return KernelFacts(
         key=kernel.key,
         config_hash=kernel.config_hash,
         compiler=kernel.compiler,
+        options=_values(parse_config(kernel.config.read_text("utf-8")), told),
         memory=footprint(kernel),
     )
+
+
+def _values(options: Options | None, told: Iterable[str]) -> dict[str, str]:
+    return {name: options.get(name, "") for name in told} if options else {}
 
 
 def _unchanged_digest(plan: KernelPlan, file: Path) -> str:

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Attacks on the slab allocator. */
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "probe.h"
+
+/* Does memory from the slab allocator still hold what it held before it was freed? */
+static void slab_stale(struct tally *tally)
+{
+	for (int i = 0; i < TRIES; i++) {
+		u8 *before = kmalloc(SIZE, GFP_KERNEL), *after;
+
+		if (!before)
+			return;
+		memset(before, PATTERN, SIZE);
+		OPTIMIZER_HIDE_VAR(before);
+		kfree(before);
+		after = kmalloc(SIZE, GFP_KERNEL);
+		if (after == before)
+			count(tally, pattern_left(after, SIZE));
+		kfree(after);
+	}
+}
+
+/* Can what was freed still be read where it was? */
+static void slab_freed(struct tally *tally)
+{
+	for (int i = 0; i < TRIES; i++) {
+		u8 *memory = kmalloc(SIZE, GFP_KERNEL);
+
+		if (!memory)
+			return;
+		memset(memory, PATTERN, SIZE);
+		OPTIMIZER_HIDE_VAR(memory);
+		kfree(memory);
+		count(tally, pattern_left(memory, SIZE));
+	}
+}
+
+static void constructed(void *object)
+{
+}
+
+/* Is the object that a new cache gives next as far from the last as that was before? */
+static void freelist_order(struct tally *tally)
+{
+	/* A constructor keeps it from being merged with a cache that was in use. */
+	struct kmem_cache *cache = kmem_cache_create("temper_order", 256, 0, 0, constructed);
+	static u8 *objects[TRIES];
+
+	if (!cache)
+		return;
+	for (int i = 0; i < TRIES; i++) {
+		objects[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+		if (i >= 2)
+			count(tally,
+			      objects[i] - objects[i - 1] == objects[i - 1] - objects[i - 2]);
+	}
+	for (int i = 0; i < TRIES; i++)
+		if (objects[i])
+			kmem_cache_free(cache, objects[i]);
+	kmem_cache_destroy(cache);
+}
+
+/*
+ * Code of many places: RANDOM_KMALLOC_CACHES chooses by the place. The declaration at the
+ * end takes the semicolon.
+ */
+#define PLACE(n)                                                                                   \
+	static noinline void *place_##n(void)                                                      \
+	{                                                                                          \
+		void *memory = kmalloc(SIZE, GFP_KERNEL);                                          \
+                                                                                                   \
+		OPTIMIZER_HIDE_VAR(memory);                                                        \
+		return memory;                                                                     \
+	}                                                                                          \
+	static void *place_##n(void)
+
+PLACE(0);
+PLACE(1);
+PLACE(2);
+PLACE(3);
+PLACE(4);
+PLACE(5);
+PLACE(6);
+PLACE(7);
+PLACE(8);
+PLACE(9);
+PLACE(10);
+PLACE(11);
+PLACE(12);
+PLACE(13);
+PLACE(14);
+PLACE(15);
+PLACE(16);
+
+static void *(*const places[])(void) = {
+	place_0, place_1,  place_2,  place_3,  place_4,  place_5,  place_6,  place_7,  place_8,
+	place_9, place_10, place_11, place_12, place_13, place_14, place_15, place_16,
+};
+
+/* Does one place get the memory that another has just freed? */
+static void kmalloc_places(struct tally *tally)
+{
+	for (size_t i = 1; i < ARRAY_SIZE(places); i++) {
+		void *freed = places[0](), *taken;
+
+		kfree(freed);
+		taken = places[i]();
+		count(tally, freed && taken == freed);
+		kfree(taken);
+	}
+}
+
+/* Does one cache get the object that another of the same size has just freed? */
+static void slab_merge(struct tally *tally)
+{
+	struct kmem_cache *one = kmem_cache_create("temper_one", SIZE, 0, 0, NULL);
+	struct kmem_cache *other = kmem_cache_create("temper_other", SIZE, 0, 0, NULL);
+
+	for (int i = 0; one && other && i < TRIES; i++) {
+		void *freed = kmem_cache_alloc(one, GFP_KERNEL), *taken;
+
+		OPTIMIZER_HIDE_VAR(freed);
+		kmem_cache_free(one, freed);
+		taken = kmem_cache_alloc(other, GFP_KERNEL);
+		count(tally, taken == freed);
+		kmem_cache_free(other, taken);
+	}
+	kmem_cache_destroy(one);
+	kmem_cache_destroy(other);
+}
+
+/* Does a copy of what a user sends get the memory that the kernel has just freed? */
+static void slab_buckets(struct tally *tally)
+{
+	const void __user *sent = (const void __user *)user_page();
+
+	for (int i = 0; sent && i < TRIES; i++) {
+		void *freed = kmalloc(SIZE, GFP_KERNEL), *taken;
+
+		OPTIMIZER_HIDE_VAR(freed);
+		kfree(freed);
+		taken = memdup_user(sent, SIZE);
+		if (IS_ERR(taken))
+			return;
+		count(tally, taken == freed);
+		kfree(taken);
+	}
+}
+
+const struct attack heap_attacks[] = {
+	{ "slab_stale", slab_stale },
+	{ "slab_freed", slab_freed },
+	{ "freelist_order", freelist_order },
+	{ "kmalloc_places", kmalloc_places },
+	{ "slab_merge", slab_merge },
+	{ "slab_buckets", slab_buckets },
+	{},
+};
