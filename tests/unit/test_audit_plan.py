@@ -106,12 +106,17 @@ def test_twins_are_built_only_if_they_are_wanted(planner: Planner, image: Path) 
     off, on = twins.variants["twin off"].kernel, twins.variants["twin on"].kernel
     assert "CONFIG_VMAP_STACK=n" in off.options
     assert "CONFIG_VMAP_STACK=y" in on.options
-    assert [Path(each).name for each in off.patches] == ["wrapping-counters.patch"]
+    patches = {Path(each).name for each in off.patches}
+    assert patches == {"wrapping-counters.patch", "writable-modules.patch"}
     assert on.patches == ()
     # Both differ from the base in what lets attacks be tried.
     assert "CONFIG_PANIC_ON_OOPS=n" in off.options
     assert "CONFIG_PANIC_ON_OOPS=n" in on.options
     assert twins.options["guard-pages"].has_control
+    # Whichever options are wanted, so that no other kernel is built.
+    one = plan_audit(planner, image, ["seccomp"], twins=True)
+    assert one.variants["twin off"].kernel == off
+    assert one.variants["twin off"].job == ("run attack user seccomp",)
     assert "--twins" in twins.command
     assert "--twins" not in plan.command
 

@@ -64,14 +64,17 @@ static void freelist_order(struct tally *tally)
 	kmem_cache_destroy(cache);
 }
 
-/*
- * Code of many places: RANDOM_KMALLOC_CACHES chooses by the place. The declaration at the
- * end takes the semicolon.
- */
+/* RANDOM_KMALLOC_CACHES chooses by where the function was called that allocates. */
+static noinline void *allocate(void)
+{
+	return kmalloc(SIZE, GFP_KERNEL);
+}
+
+/* The declaration at the end takes the semicolon. */
 #define PLACE(n)                                                                                   \
 	static noinline void *place_##n(void)                                                      \
 	{                                                                                          \
-		void *memory = kmalloc(SIZE, GFP_KERNEL);                                          \
+		void *memory = allocate();                                                         \
                                                                                                    \
 		OPTIMIZER_HIDE_VAR(memory);                                                        \
 		return memory;                                                                     \

@@ -15,7 +15,7 @@ from temper.kernel import Cache, expected_seconds
 from temper.machine import Limits, Machine, kind_named
 from temper.progress import Progress
 from temper.record.boot import StoredRun
-from temper.record.plan import USUAL_BASE, RunPlan
+from temper.record.plan import USUAL_BASE, Kind, RunPlan
 from temper.report.plan_document import plan_document
 from temper.report.progress import on_stderr
 from temper.run.execute import check_resumable, execute
@@ -132,4 +132,6 @@ def _readable(store: Store) -> Iterator[StoredRun]:
 def _limits(plan: RunPlan, arch: Arch) -> Limits:
     if plan.trial and plan.trial.seconds:
         return Limits.for_stress(plan.trial.seconds)
+    if plan.kind is Kind.AUDIT:
+        return Limits.for_attacks()
     return Limits.for_calls(plan.calls, arch, len(plan.work.real_programs))

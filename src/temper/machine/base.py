@@ -91,6 +91,14 @@ class Limits:
         return cls(cls.silence + slack + silence, total)
 
     @classmethod
+    def for_attacks(cls) -> Self:
+        """Allow for attacks that end the kernel without a word, one after the other.
+
+        One that does not end is given up by the target after half a minute.
+        """
+        return cls(silence=90)
+
+    @classmethod
     def for_stress(cls, seconds: int) -> Self:
         """Allow for a kernel that checks all it does, on a busy host."""
         return cls(silence=600, total=1800 + 10 * seconds)

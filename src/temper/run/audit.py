@@ -79,6 +79,11 @@ def plan_audit(
     check_known("option", must, options)
     kernel, source = _kernel(planner, image, headers, config)
     boots = list(all_boots(options, twins=twins))
+    kernels = {
+        boot.name: _twin(planner, source, boot)
+        for boot in all_boots(options_on(arch.name), twins=twins)
+        if boot.is_twin
+    }
     attacks = {
         name: attacks.plan(option)
         for option, found in options.items()
@@ -95,12 +100,7 @@ def plan_audit(
         machine=DEFAULT_KIND,
         baseline="",
         variants={
-            boot.name: _variant(
-                planner,
-                _twin(planner, source, boot) if boot.is_twin else kernel,
-                boot,
-                cmdline,
-            )
+            boot.name: _variant(planner, kernels.get(boot.name, kernel), boot, cmdline)
             for boot in boots
         },
         options={name: _option(found, twins=twins) for name, found in options.items()},
@@ -150,9 +150,10 @@ def _variant(
 
 
 def _twin(planner: Planner, source: Source, boot: Boot) -> KernelPlan:
-    """Plan a kernel of the audited one's source, with a boot's options as they are set.
+    """Plan a kernel of the audited one's source, with all options as a boot sets them.
 
-    All twins share what lets attacks be tried that a base would not.
+    All, whichever are wanted, so that it is built once. What both twins have beside
+    them lets attacks be tried that a base would not.
     """
     fragment = TWINS / f"{planner.arch.name}.config"
     lines = fragment.read_text(encoding="utf-8").splitlines()

@@ -46,7 +46,7 @@ class Boot:
     def title(self) -> str:
         """What it is, in short."""
         if self.is_twin:
-            return f"another kernel with {', '.join(e.words for e in self.settings)}"
+            return "a kernel built for the audit"
         words = [each.words for each in self.settings if not each.sysctls]
         if self.sysctls:
             words.append("sysctls")
