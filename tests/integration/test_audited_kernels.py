@@ -236,16 +236,26 @@ def test_the_configuration_is_that_of_the_build(small: Answer) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["kstack", "kpkeys"])
-def test_our_own_features_are_rows(name: str, tmp_path: Path) -> None:
-    """Which an audit finds as it finds others."""
-    image = kernel_of(feature_named(name), "temper").image
+@pytest.mark.parametrize(
+    ("name", "variant", "cmdline", "outcome"),
+    [
+        ("kstack", "temper", "", "BLOCKED"),
+        ("kstack", "constant", "kstack_sabotage=constant", "VULNERABLE"),
+        ("kpkeys", "temper", "", "BLOCKED"),
+        ("kpkeys", "unkeyed-pte", "kpkeys_sabotage=unkeyed-pte", "VULNERABLE"),
+    ],
+)
+def test_our_own_features_are_rows(
+    name: str, variant: str, cmdline: str, outcome: str, tmp_path: Path
+) -> None:
+    """One that is broken is seen to be."""
+    image = kernel_of(feature_named(name), variant).image
     answer = ask(
         tmp_path,
         *("audit", str(image), "--options", name),
-        *("--cmdline", "randomize_kstack_offset=on"),
+        *("--cmdline", f"randomize_kstack_offset=on {cmdline}"),
     )
     assert answer.status == 0, answer.output
-    assert named(answer, "BLOCKED") == {name}
+    assert named(answer, outcome) == {name}
     assert doubted(answer, "control_lands") == []
     assert answer.report["options"][0]["control_lands"]

@@ -72,6 +72,11 @@ MUTANTS: Mapping[str, Mutant] = {
     ),
     "hardlinks": instead("may_linkat", ZERO, "protected-hardlinks"),
     "addresses": instead("kallsyms_show_value", ONE, "kptr-restrict"),
+    "calls": instead("__secure_computing", ZERO, "seccomp"),
+    "buckets": Mutant(
+        'return overwrite(body_of("user_buckets"), &(void *){ NULL }, sizeof(void *));',
+        frozenset(["slab-buckets"]),
+    ),
     "null": instead("cap_mmap_addr", ZERO, "mmap-min-addr"),
     "canary": instead("__stack_chk_fail", AT_ONCE, "stack-protector"),
 }
