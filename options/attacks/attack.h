@@ -19,6 +19,9 @@ bool attack_lkdtm(const char *name, struct tally *tally);
 bool attack_by_probe(const char *name, struct tally *tally);
 bool attack_as_user(const char *name, struct tally *tally);
 
+/* Whether LKDTM, once it is loaded, can be told what to attack. */
+bool has_triggers(void);
+
 /* Print the address of a local variable: see the attack "aslr". */
 void print_address(void);
 

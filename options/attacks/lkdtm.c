@@ -12,6 +12,11 @@
 
 #define TRIGGERS "/sys/kernel/debug/provoke-crash/DIRECT"
 
+bool has_triggers(void)
+{
+	return !access(TRIGGERS, W_OK);
+}
+
 bool attack_lkdtm(const char *name, struct tally *tally)
 {
 	int file = open(TRIGGERS, O_WRONLY);

@@ -114,29 +114,45 @@ def test_the_documents_show_what_it_prints(audited: Answer) -> None:
     assert [line for line in shown if line not in lines] == []
 
 
+@pytest.mark.parametrize(
+    ("cmdline", "options"),
+    [
+        ("oops=panic", "smep,strict-rwx,list-hardened"),
+        # It says nothing of its own, and lets nobody else say anything.
+        ("oops=panic quiet loglevel=0 printk.devkmsg=off", "smep,list-hardened"),
+        # What is only reported without it ends the kernel.
+        ("panic_on_warn=1", "fortify-source,slab-freelist-hardened"),
+    ],
+)
 def test_a_kernel_that_panics_at_every_attack_is_audited_all_the_same(
-    audited: Answer, package: Path, tmp_path: Path
+    cmdline: str, options: str, package: Path, tmp_path: Path
 ) -> None:
-    options = "smep,strict-rwx,list-hardened"
     answer = ask(
         tmp_path,
-        *("audit", str(package), "--options", options, "--cmdline", "oops=panic"),
+        *("audit", str(package), "--options", options, "--cmdline", cmdline),
     )
     assert answer.status == 0, answer.output
     assert answer.report["boots"] > len(answer.run.plan.slots)
     assert named(answer, "BLOCKED") == set(options.split(","))
 
 
-def test_a_kernel_that_wants_signed_modules_says_so(
-    package: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("cmdline", "why"),
+    [
+        ("module.sig_enforce=1", "it loads only modules that are signed"),
+        ("debugfs=off", "debugfs is off"),
+    ],
+)
+def test_a_kernel_in_which_lkdtm_does_not_work_says_so(
+    cmdline: str, why: str, package: Path, tmp_path: Path
 ) -> None:
     answer = ask(
         tmp_path,
         *("audit", str(package), "--options", "smep,dmesg-restrict"),
-        *("--cmdline", "module.sig_enforce=1"),
+        *("--cmdline", cmdline),
     )
     assert answer.status == 77
-    assert "it loads only modules that are signed" in answer.report["refused"]
+    assert why in answer.report["refused"]
     # What takes no module is tried all the same.
     assert named(answer, "BLOCKED") == {"dmesg-restrict"}
     assert named(answer, "UNSUPPORTED") == {"smep"}

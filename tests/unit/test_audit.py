@@ -63,6 +63,26 @@ REFUSED = AttackPlan(option="log", refused=("EPERM",))
         (TRIGGER, None, "it panicked", ["kernel BUG at mm/usercopy.c:1!"], "BLOCKED"),
         (TRIGGER, None, "it panicked", [], "UNSUPPORTED"),
         (TRIGGER, None, "", ["kernel BUG at mm/usercopy.c:102!"], "UNSUPPORTED"),
+        # A report that ends the kernel stops the attack; one before it died does not.
+        (
+            TRIGGER,
+            None,
+            "it panicked",
+            [
+                "WARNING: at usercopy",
+                "Kernel panic - not syncing: kernel: panic_on_warn set",
+            ],
+            "BLOCKED",
+        ),
+        (TRIGGER, None, "it panicked", ["WARNING: at usercopy"], "DETECTED"),
+        (TRIGGER, (1, 0, 9, 0), "", ["WARNING: at usercopy"], "DETECTED"),
+        (
+            TRIGGER,
+            None,
+            "it panicked",
+            ["Kernel panic - not syncing: kernel: panic_on_warn set"],
+            "UNSUPPORTED",
+        ),
         # One that ends the kernel by what it did has landed.
         (RETURNS, None, "it panicked", ["RIP: 0010:0xffff"], "VULNERABLE"),
         (RETURNS, None, "it panicked", ["stack is corrupted"], "BLOCKED"),
@@ -306,6 +326,7 @@ def test_lines_of_other_attacks_do_not_count() -> None:
         (129, "signed with its key"),
         (1, "locked down"),
         (8, "vermagic"),
+        (6, "debugfs is off"),
         (5, "EIO"),
         (0, "unknown"),
     ],

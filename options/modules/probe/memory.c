@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Attacks on memory that is not the kernel's to copy, or to write. */
+/* Attacks by copies and writes to where they should not go. */
+#include <linux/cred.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/uaccess.h>
@@ -30,8 +31,34 @@ static void write_constant(struct tally *tally)
 	count(tally, true);
 }
 
+/*
+ * Can a process be put into a group by who knows the source? Of the kernel's own view of
+ * struct cred, which decides, this module makes no use.
+ */
+static void forge_group(struct tally *tally)
+{
+	/* In the source, a counter and five other IDs come before egid. */
+	const size_t place = sizeof(atomic_long_t) + 5 * sizeof(u32);
+	const u32 forged = 12345;
+	struct cred *new = prepare_creds();
+	const struct cred *own;
+	u32 *group, before;
+
+	if (!new)
+		return;
+	group = (void *)new + place;
+	before = *group;
+	*group = forged;
+	own = override_creds(new);
+	count(tally, in_egroup_p(KGIDT_INIT(forged)));
+	revert_creds(own);
+	*group = before;
+	abort_creds(new);
+}
+
 const struct attack memory_attacks[] = {
 	{ "usercopy_vmalloc", usercopy_vmalloc },
 	{ "write_constant", write_constant },
+	{ "forge_group", forge_group },
 	{},
 };

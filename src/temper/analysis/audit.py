@@ -30,6 +30,7 @@ _ABSENT = {
     errno.ENOENT: "what it attacks is not there",
 }
 _MODULE = "module"
+_PANICS_ON_REPORTS = "Kernel panic - not syncing: .*panic_on_warn set"
 
 
 PASSED = (Outcome.VULNERABLE, Outcome.DETECTED)
@@ -325,6 +326,9 @@ def _ended(attack: AttackPlan, how: str, lines: Sequence[str]) -> tuple[Outcome,
         return Outcome.BLOCKED, stopped
     if landed := _first(attack.lands, lines):
         return Outcome.VULNERABLE, landed
+    if reported := _first(attack.reported, lines):
+        ended = _first(_PANICS_ON_REPORTS, lines)
+        return Outcome.BLOCKED if ended else Outcome.DETECTED, reported
     return Outcome.UNSUPPORTED, f"ended for another reason: {how}"
 
 
@@ -411,4 +415,5 @@ _REFUSALS = {
     errno.ENOEXEC: "it is of another version than the headers (vermagic)",
     errno.ENOENT: "it does not export what the module needs",
     errno.EEXIST: "it has it built in",
+    errno.ENXIO: "debugfs is off, and LKDTM's triggers are there",
 }

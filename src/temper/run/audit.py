@@ -49,6 +49,10 @@ from temper.toml import read_toml
 
 _LKDTM = "drivers/misc/lkdtm"
 _CONFIG = "CONFIG_"
+
+_HEARD = "ignore_loglevel printk.devkmsg=on"
+"""Last on each command line: the kernel says all, and attacks mark what is theirs."""
+
 _MEMORY = 512
 _SERIES = re.compile(r"(\d+\.\d+)\.")
 
@@ -142,7 +146,7 @@ def _variant(
     return VariantPlan(
         title=boot.title,
         kernel=kernel,
-        cmdline=planner.cmdline(cmdline, boot.cmdline),
+        cmdline=planner.cmdline(cmdline, boot.cmdline, _HEARD),
         cpu=planner.arch.cpu_model(cpu),
         in_force=None,
         job=boot.job,
