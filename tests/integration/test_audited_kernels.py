@@ -230,14 +230,27 @@ def test_attacks_land_on_a_kernel_without_the_options(small: Answer) -> None:
     assert named(small, "VULNERABLE") >= ONLY_THERE | REPORTED
 
 
-def test_twins_show_that_it_is_the_option_that_stops_it(small: Answer) -> None:
-    assert doubted(small, "control_lands") == []
-    assert doubted(small, "remedy_holds") == []
-    here = options_on("x86_64")
+def proves_by_twins(answer: Answer, arch: str) -> None:
+    """Check that each option that only twins weaken is proven by them."""
+    assert doubted(answer, "control_lands") == []
+    assert doubted(answer, "remedy_holds") == []
+    here = options_on(arch)
     by_twins = {name for name, option in here.items() if option.control.is_twin}
     assert by_twins > {"guard-pages", "init-stack", "refcount", "stack-protector"}
-    seen = {o["name"]: o["control_lands"] for o in small.report["options"]}
+    seen = {o["name"]: o["control_lands"] for o in answer.report["options"]}
     assert {name: seen[name] for name in by_twins} == dict.fromkeys(by_twins, True)
+
+
+def test_twins_show_that_it_is_the_option_that_stops_it(small: Answer) -> None:
+    proves_by_twins(small, "x86_64")
+
+
+@pytest.mark.check_all
+def test_twins_show_it_on_arm64(tmp_path: Path) -> None:
+    stock = kernel_of(feature_named("kstack"), "stock", arch_named("arm64"))
+    answer = ask(tmp_path, "audit", str(stock.image), "--twins", *ARM64)
+    assert answer.status == 0, answer.output
+    proves_by_twins(answer, "arm64")
 
 
 def test_the_configuration_is_that_of_the_build(small: Answer) -> None:

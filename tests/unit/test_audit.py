@@ -339,6 +339,16 @@ def test_a_kernel_that_loads_no_module_is_not_audited(error: int, why: str) -> N
     assert "NOT AUDITED: the kernel did not load lkdtm" in printed(found)
 
 
+def test_a_kernel_that_is_not_heard_is_not_audited() -> None:
+    silent = boot("shipped", STOPPED).model_copy(update={"console": ""})
+    found = report(silent, boot("off", LANDED), boot("on", STOPPED))
+    assert "does not reach its serial console" in found.refused
+    assert not found.complete
+    # One that has said nothing since it did not boot is another matter.
+    failed = boot("shipped", {}, error="the kernel hung")
+    assert report(failed.model_copy(update={"console": ""})).refused == ""
+
+
 def test_a_boot_that_fails_leaves_its_options_unsupported() -> None:
     found = report(
         boot("shipped", {}, error="the kernel hung"),

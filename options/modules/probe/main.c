@@ -50,6 +50,8 @@ static const struct attack *find(const char *name)
 }
 
 static struct tally last;
+/* The attack that goes on in the next call; NULL: none does. */
+static const struct attack *going_on;
 
 static ssize_t probe_write(struct file *file, const char __user *text, size_t size, loff_t *at)
 {
@@ -61,9 +63,13 @@ static ssize_t probe_write(struct file *file, const char __user *text, size_t si
 	found = find(name);
 	if (!found)
 		return -EINVAL;
-	if (!last.again)
+	if (found != going_on)
 		last = (struct tally){};
+	/* Not, if it ends this process. */
+	going_on = NULL;
 	found->attack(&last);
+	if (last.again)
+		going_on = found;
 	return size;
 }
 

@@ -133,7 +133,8 @@ class AuditReport(Part):
     failed: dict[str, str]
     """Variant whose boot failed -> why."""
     refused: str
-    """Why the kernel did not load a module; empty: it did."""
+    """Why attacks could not be made or judged: a module was not loaded, or the kernel's
+    messages do not arrive; empty: they could."""
     boots: int
     """Boots that it took, and more where an attack ended the kernel."""
     tried: int
@@ -171,7 +172,7 @@ def audit_report(run: StoredRun) -> AuditReport:
     failed = {
         boot.facts.variant: boot.facts.error for boot in run.boots if boot.facts.error
     }
-    refused = _refused(plan, seen)
+    refused = _silent(plan, run.boots) or _refused(plan, seen)
     kernel = next(iter(plan.variants.values())).kernel
     results = [attack.shipped for option in options for attack in option.attacks]
     return AuditReport(
@@ -390,6 +391,15 @@ def _by_attack(console: str) -> dict[str, list[str]]:
         elif current is not None:
             current.append(line)
     return found
+
+
+def _silent(plan: RunPlan, boots: Iterable[StoredBoot]) -> str:
+    """Say so if not one mark of the attacks on the kernel as it is was heard."""
+    shipped = _shipped(plan)
+    ran = [b for b in boots if b.facts.variant in shipped and not b.facts.error]
+    if ran and not any(_by_attack(boot.console) for boot in ran):
+        return "what the kernel says, which decides, does not reach its serial console"
+    return ""
 
 
 def _refused(plan: RunPlan, seen: dict[str, dict[str, _Seen]]) -> str:
