@@ -10,11 +10,13 @@ from temper.catalog import Feature, feature_named
 from temper.kernel import Cache, KernelSpec, find_source
 from temper.paths import REPOSITORY
 from temper.record.plan import USUAL_BASE, KernelPlan
+from temper.run.audit import twin_kernels
 from temper.run.events import plan_events
 from temper.run.planner import Planner
 from temper.run.stress import plan_stress
 
 LIST = REPOSITORY / "tests" / "kernels.toml"
+TWINS_SERIES = "6.12"
 
 
 def as_hardened(feature: Feature, variant: str) -> Feature:
@@ -31,10 +33,12 @@ class Listed:
     """An entry of the list."""
 
     arch: str
-    features: tuple[str, ...]
-    """Whose series are in it, in that order."""
-    variant: str
     why: str
+    features: tuple[str, ...] = ()
+    """Whose series are in it, in that order."""
+    variant: str = ""
+    twin: str = ""
+    """``off`` or ``on``: built for an audit; it has no feature, and no variant."""
     trial: str = ""
     """``events``, or the debug kernel of a stress: it has more options."""
     first: int | None = None
@@ -52,13 +56,19 @@ class Listed:
         part = f", first {self.first} patches" if self.first else ""
         again = ", again" if self.again else ""
         trial = f", {self.trial}" if self.trial else ""
+        twin = f"twin {self.twin}" if self.twin else ""
         names = "+".join(self.features)
         config = "".join(f", {option}" for option in self.config)
         base = "" if self.base == USUAL_BASE else f", on {self.base}"
-        return f"{self.arch} {names} {self.variant}{base}{part}{config}{trial}{again}"
+        what = f"{names} {self.variant}{base}{part}{config}{trial}{again}"
+        return f"{self.arch} {twin or what}"
 
     @property
     def asked(self) -> "Asked":
+        if self.twin:
+            planner = Planner(arch_named(self.arch), Cache())
+            source = planner.source_of(TWINS_SERIES)
+            return Asked(twin_kernels(planner, source)[f"twin {self.twin}"].key, False)
         if self.trial:
             return Asked(self._planned().key, self.again)
         features = [feature_named(name) for name in self.features]

@@ -83,11 +83,7 @@ def plan_audit(
     check_known("option", must, options)
     kernel, source = _kernel(planner, image, headers, config)
     boots = list(all_boots(options, twins=twins))
-    kernels = {
-        boot.name: _twin(planner, source, boot)
-        for boot in all_boots(options_on(arch.name), twins=twins)
-        if boot.is_twin
-    }
+    kernels = twin_kernels(planner, source) if twins else {}
     attacks = {
         name: attacks.plan(option)
         for option, found in options.items()
@@ -153,8 +149,8 @@ def _variant(
     )
 
 
-def _twin(planner: Planner, source: Source, boot: Boot) -> KernelPlan:
-    """Plan a kernel of the audited one's source, with all options as a boot sets them.
+def twin_kernels(planner: Planner, source: Source) -> dict[str, KernelPlan]:
+    """Return boot -> the kernel that is built for it, with all options as it sets them.
 
     All, whichever are wanted, so that it is built once. What both twins have beside
     them lets attacks be tried that a base would not.
@@ -162,8 +158,15 @@ def _twin(planner: Planner, source: Source, boot: Boot) -> KernelPlan:
     fragment = TWINS / f"{planner.arch.name}.config"
     lines = fragment.read_text(encoding="utf-8").splitlines()
     common = [line for line in lines if line.startswith(_CONFIG)]
-    patches = [TWINS / name for name in boot.patches]
-    return planner.built(source, patches, (*common, *boot.config))
+    return {
+        boot.name: planner.built(
+            source,
+            [TWINS / name for name in boot.patches],
+            (*common, *boot.config),
+        )
+        for boot in all_boots(options_on(planner.arch.name), twins=True)
+        if boot.is_twin
+    }
 
 
 def _option(option: Option, *, twins: bool) -> OptionPlan:
