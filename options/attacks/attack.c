@@ -8,9 +8,10 @@
  *
  * The second form loads the module that attacks of a kind need.
  *
- * Values of the record are tries, tries that landed, the signal that ended the attack
- * and the error that it met. Marks on the console tell which of the kernel's messages
- * belong to it. The sysctls are set for the attack alone.
+ * Values of the record are tries, tries that landed, the signal that ended the attack,
+ * the error that it met, and what it saw that has to differ from boot to boot. Marks on
+ * the console tell which of the kernel's messages belong to it. The sysctls are set for
+ * the attack alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
 {
 	struct tally *tally = shared_tally();
 	char *before[MOST_SYSCTLS] = { NULL };
-	long values[4];
+	long values[5];
 	bool all_set = true;
 	int killed = 0;
 
@@ -191,6 +192,7 @@ int main(int argc, char **argv)
 	values[1] = tally->landed;
 	values[2] = killed;
 	values[3] = tally->error;
-	print_samples(argv[2], values, 4);
+	values[4] = tally->seen;
+	print_samples(argv[2], values, 5);
 	return 0;
 }

@@ -11,6 +11,8 @@ struct tally {
 	long landed;
 	/* Why there was no try, or why the kernel refused it; 0: no reason is known. */
 	long error;
+	/* What has to differ from boot to boot, if the attack is on that; 0: nothing has. */
+	long seen;
 };
 
 /* Each returns false if it knows no attack of this name. */

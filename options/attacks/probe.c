@@ -23,7 +23,8 @@ bool attack_by_probe(const char *name, struct tally *tally)
 		if (write(file, name, strlen(name)) < 0 || read(file, said, sizeof(said) - 1) < 0)
 			tally->error = errno;
 		else
-			sscanf(said, "%ld %ld %d", &tally->tries, &tally->landed, &again);
+			sscanf(said, "%ld %ld %d %ld", &tally->tries, &tally->landed, &again,
+			       &tally->seen);
 	}
 	return true;
 }

@@ -39,6 +39,9 @@ enum { NOBODY = 65534, KLOG_READ_ALL = 3, LAYOUTS = 8, PAGE = 4096 };
 #define LINKED 0xffff800080000000UL
 #endif
 
+/* See struct tally. */
+static long seen;
+
 static void become_nobody(void)
 {
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
@@ -182,12 +185,14 @@ static bool open_memory(void)
 	return open("/dev/mem", O_RDONLY) >= 0;
 }
 
+/* Is the kernel where it was linked, or where the attacker saw it in another boot? */
 static bool kernel_as_linked(void)
 {
 	uint64_t text = symbol_address("_text");
 
 	/* Of an address that even root cannot see, nothing is known. */
 	errno = text ? EPERM : ENODATA;
+	seen = text ? (long)(text - LINKED) : 0;
 	return text == LINKED;
 }
 
@@ -319,6 +324,7 @@ bool attack_as_user(const char *name, struct tally *tally)
 			else
 				tally->error = errno;
 		}
+		tally->seen = seen;
 		return true;
 	}
 	return false;

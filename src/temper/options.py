@@ -98,6 +98,9 @@ class Attacks(Plain):
     """These are as an AttackPlan has them."""
     sysctls: tuple[str, ...] = ()
     """``name=value``, set whenever they are made."""
+    across_boots: bool = False
+    """Whether what they see must differ from boot to boot: they are made in every boot
+    of the kernel that leaves their option as it is."""
     apart: bool = False
     """Whether one that lands damages the kernel, so that it needs a boot of its own."""
 
@@ -130,6 +133,7 @@ class Attacks(Plain):
             lands=self.lands,
             refused=self.refused if self.user else (),
             most=self.most,
+            across_boots=self.across_boots,
         )
 
 

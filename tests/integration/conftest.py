@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from debian_kernel import debian_package
 from kernel_list import Kernels
 from lab import (
     ARM64,
@@ -25,7 +26,6 @@ from lab import (
 )
 from notes import clear_notes, note
 from packages import Started
-from shipped_kernel import download
 from xdist.scheduler.loadscope import (  # type: ignore[import-untyped]
     LoadScopeScheduling,
 )
@@ -113,10 +113,9 @@ def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
 
 
 @pytest.fixture(scope="session")
-def package(pytestconfig: pytest.Config) -> Path:
+def package() -> Path:
     """Debian's package of its newest kernel for the cloud."""
-    assert pytestconfig.cache is not None
-    return download(pytestconfig.cache.mkdir("debian-cloud-kernel"))
+    return debian_package("6.12")
 
 
 @pytest.fixture(scope="session")

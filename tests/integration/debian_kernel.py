@@ -8,7 +8,7 @@ from pathlib import Path
 
 from temper.errors import InfraError
 from temper.kernel import Cache
-from temper.kernel.cache import EntryFacts
+from temper.kernel.cache import EntryFacts, Make
 from temper.process import call
 from temper.progress import Quiet
 from vgetrandom_bench.debian import apt_of
@@ -25,37 +25,57 @@ Environment = dict[str, str]
 
 
 def debian_kernel(series: str) -> Path:
-    """Return the newest image of Linux ``series`` (``6.12``) for x86-64 clouds.
+    """Return the image of ``debian_package(series)``; raise as that does."""
+    archive = debian_package(series)
+
+    def make(result: Path, work: Path) -> EntryFacts:
+        _call("dpkg-deb", "-x", archive, work / "files", cwd=work, env=_own())
+        (image,) = (work / "files" / "boot").glob("vmlinuz-*")
+        image.rename(result / "vmlinuz")
+        return {"package": archive.name}
+
+    return _kept(f"the kernel in {archive.name}", make) / "vmlinuz"
+
+
+def debian_package(series: str) -> Path:
+    """Return the newest package of Linux ``series`` (``6.12``) for x86-64 clouds.
 
     All that QEMU emulates at its simplest is built in. Raises InfraError when apt
     serves none, or cannot fetch it.
     """
     with tempfile.TemporaryDirectory() as folder:
-        apt = dict(os.environ)
+        apt = _own()
         packages = _packages(series, apt)
         if not packages and series in _OTHERS:
             apt = apt_of(_OTHERS[series], Path(folder))
             packages = _packages(series, apt)
         if not packages:
             raise InfraError(f"apt serves no kernel of the series {series}", _CURE)
-        return _image(max(packages, key=_numbers), apt)
+        return _archive(max(packages, key=_numbers), apt)
 
 
-def _image(package: str, apt: Environment) -> Path:
+def _archive(package: str, apt: Environment) -> Path:
     version = _field(package, "Version", apt)
 
     def make(result: Path, work: Path) -> EntryFacts:
         wanted = f"{package}={version}"
         _call("apt-get", "-oAcquire::Retries=3", "download", wanted, cwd=work, env=apt)
         (archive,) = work.glob("*.deb")
-        _call("dpkg-deb", "-x", archive, work / "files", cwd=work, env=apt)
-        (image,) = (work / "files" / "boot").glob("vmlinuz-*")
-        image.rename(result / "vmlinuz")
+        archive.rename(result / archive.name)
         return {"package": package, "version": version}
 
-    key = hashlib.sha256(f"{package} {version}".encode()).hexdigest()
-    title = f"Debian's {package} {version}"
-    return Cache().entry("programs", key, title, make, Quiet()).folder / "vmlinuz"
+    (archive,) = _kept(f"Debian's {package} {version}", make).glob("*.deb")
+    return archive
+
+
+def _kept(title: str, make: Make) -> Path:
+    """Return the folder in the cache of what ``title`` names, which ``make`` makes."""
+    key = hashlib.sha256(title.encode()).hexdigest()
+    return Cache().entry("programs", key, title, make, Quiet()).folder
+
+
+def _own() -> Environment:
+    return dict(os.environ)
 
 
 def _packages(series: str, apt: Environment) -> list[str]:

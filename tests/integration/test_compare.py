@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from lab import ONE_LAYOUT, QUANTILES, SYSCALLS, Answer, ask
-from shipped_kernel import call
 
 from temper.digest import file_digest
+from temper.process import call
 from temper.workloads import all_workloads, workloads
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -17,7 +17,7 @@ OPTION = "randomize_kstack_offset"
 @pytest.fixture(scope="module")
 def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unpacked")
-    call("dpkg-deb", "-x", package, folder, cwd=folder)
+    assert call(["dpkg-deb", "-x", package, folder], folder, 300).status == 0
     return folder
 
 

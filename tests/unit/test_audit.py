@@ -28,7 +28,7 @@ from temper.report.audit_document import audit_document
 from temper.report.terminal import print_documents
 
 Values = Mapping[str, tuple[int, ...]]
-"""Attack -> tries, landed, signal, error."""
+"""Attack -> tries, landed, signal, error, and what it saw."""
 
 STARTED = datetime(2026, 11, 25, tzinfo=UTC)
 TRIGGER = AttackPlan(
@@ -118,6 +118,7 @@ def test_an_attack_is_judged_by_what_it_did(
         ((1, 0, 11, 0), "ended for another reason: killed by SIGSEGV"),
         ((1, 0, 99, 0), "ended for another reason: killed by signal 99"),
         ((1, 0, 0, 999), "error 999"),
+        ((0, 0, 0, 0, 0), "what it attacks is not there"),
     ],
 )
 def test_the_reason_is_told(values: tuple[int, ...], why: str) -> None:
@@ -159,8 +160,8 @@ def plan(**changes: object) -> RunPlan:
         },
         "slots": tuple(Slot(variant=name, repeat=0) for name in ROLES),
     }
-    variants = {name: variant_plan(name, job=jobs[name]) for name in ROLES}
-    return run_plan(variants, **{**given, **changes})
+    given["variants"] = {name: variant_plan(name, job=jobs[name]) for name in ROLES}
+    return run_plan(**{**given, **changes})
 
 
 def boot(
@@ -243,6 +244,76 @@ def test_what_never_lands_is_not_proven() -> None:
         False,
     )
     assert "dmesg does not land with log=off: BLOCKED" in printed(found)
+
+
+def test_a_control_in_which_nothing_can_be_attacked_is_none() -> None:
+    absent = {**STOPPED, "dmesg": (0, 0, 0, 38)}
+    found = report(
+        boot("shipped", absent),
+        boot("off", {**LANDED, "dmesg": (0, 0, 0, 38)}),
+        boot("on", absent),
+    )
+    log = next(each for each in found.options if each.name == "log")
+    assert (log.outcome, log.control_lands) == (Outcome.UNSUPPORTED, None)
+    assert "does not land" not in printed(found)
+    # One that could be attacked as shipped is another matter.
+    found = report(
+        boot("shipped", STOPPED),
+        boot("off", {**LANDED, "dmesg": (0, 0, 0, 38)}),
+        boot("on", STOPPED),
+    )
+    assert "dmesg does not land with log=off: UNSUPPORTED" in printed(found)
+
+
+@pytest.mark.parametrize(
+    ("places", "off", "outcome", "why"),
+    [
+        # Places in the boot as it is, and in those for other attacks.
+        ((5, 6, 7), 0, "BLOCKED", "0 of 3 tries landed"),
+        ((5, 6, 5), 0, "BLOCKED", "1 of 3 tries landed"),
+        ((5, 5, 5), 0, "VULNERABLE", "2 of 3 tries landed"),
+        # Where it is linked is known to all.
+        ((0, 5, 6), 0, "VULNERABLE", "1 of 1 try landed"),
+        # Boots that hide it from root, too, do not count.
+        ((5, None, 6), 0, "BLOCKED", "0 of 2 tries landed"),
+        ((None, 5, 5), 0, "UNSUPPORTED", "ENODATA"),
+        # The boot with the option off is no try.
+        ((5, 6, 7), 5, "BLOCKED", "0 of 3 tries landed"),
+    ],
+)
+def test_what_differs_from_boot_to_boot_is_seen_in_all_of_them(
+    places: tuple[int | None, ...], off: int, outcome: str, why: str
+) -> None:
+    def values(place: int | None) -> tuple[int, ...]:
+        if place is None:
+            return (1, 0, 0, 61, 0)
+        return (1, int(not place), 0, 1, place)
+
+    names = ("shipped", "off", "users", "memory")
+    roles = {"shipped": Role.SHIPPED, "off": Role.CONTROL}
+    shipped, *others = (values(place) for place in places)
+    given = dict(zip(names, (shipped, values(off), *others), strict=True))
+    place = REFUSED.model_copy(update={"most": 0.4, "across_boots": True})
+    found = report(
+        *(boot(name, {"place": each}) for name, each in given.items()),
+        options={"log": option("log")},
+        attacks={"place": place},
+        slots=tuple(Slot(variant=name, repeat=0) for name in names),
+        variants={name: variant_plan(name) for name in names},
+        audited={
+            name: AuditBoot(
+                role=roles.get(name, Role.CONTROL),
+                attacks=("place",) if name in roles else (),
+            )
+            for name in names
+        },
+    )
+    attack = found.options[0].attacks[0]
+    assert attack.shipped
+    assert (attack.shipped.outcome, attack.shipped.why.partition(",")[0]) == (
+        outcome,
+        why,
+    )
 
 
 def test_the_worst_attack_is_the_options_outcome() -> None:

@@ -108,7 +108,12 @@ def test_twins_are_built_only_if_they_are_wanted(planner: Planner, image: Path) 
     assert "CONFIG_VMAP_STACK=n" in off.options
     assert "CONFIG_VMAP_STACK=y" in on.options
     patches = {Path(each).name for each in off.patches}
-    assert patches == {"wrapping-counters.patch", "writable-modules.patch"}
+    assert patches == {
+        "adjacent-areas.patch",
+        "loose-registers.patch",
+        "wrapping-counters.patch",
+        "writable-modules.patch",
+    }
     assert on.patches == ()
     # Both differ from the base in what lets attacks be tried.
     assert "CONFIG_PANIC_ON_OOPS=n" in off.options
@@ -120,6 +125,22 @@ def test_twins_are_built_only_if_they_are_wanted(planner: Planner, image: Path) 
     assert one.variants["twin off"].job == ("run attack user seccomp",)
     assert "--twins" in twins.command
     assert "--twins" not in plan.command
+
+
+def test_an_attack_across_boots_is_made_in_each_that_leaves_its_option(
+    planner: Planner, image: Path
+) -> None:
+    plan = plan_audit(planner, image, twins=True)
+    line = "run attack probe direct_map"
+    for name, boot in plan.audited.items():
+        its_own = "direct_map" in boot.attacks
+        job = plan.variants[name].job
+        assert (line in job) == (its_own or "twin" not in name), name
+        # It loads what the attack needs, even in boots for attacks of other kinds.
+        if line in job:
+            assert job.index("run attack module probe") < job.index(line)
+    boots = {n for n, boot in plan.audited.items() if "direct_map" in boot.attacks}
+    assert boots == {SHIPPED, "users off"}
 
 
 def test_sysctls_of_an_attack_are_set_in_each_boot(

@@ -192,6 +192,29 @@ def test_a_missing_header_is_named(
     assert error.value.hint == "apt-get install no-such-dev"
 
 
+def test_plugins_of_the_compiler_are_used_only_where_they_are_wanted(
+    cache: Cache,
+) -> None:
+    without = build(spec(FAKE_KERNEL, cache), cache, Quiet())
+    assert "CONFIG_GCC_PLUGINS=y" not in without.config.read_text()
+
+
+def test_missing_headers_of_plugins_are_named_before_the_build(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("strange-linux-gcc", "strange-linux-ld"):
+        (tools / name).write_text("#!/bin/sh\necho 13.2.0\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    given = spec(FAKE_KERNEL, cache, "CONFIG_GCC_PLUGINS=y")
+    wanted = replace(given, arch=replace(X86_64, compiler="strange-linux-gcc"))
+    with pytest.raises(InfraError, match="headers of strange-linux-gcc's") as error:
+        build(wanted, cache, Quiet())
+    assert error.value.hint == "apt-get install gcc-13-plugin-dev-strange-linux"
+
+
 def test_a_damaged_kernel_is_built_again(cache: Cache) -> None:
     wanted, watcher = spec(FAKE_KERNEL, cache), Watcher()
     image = build(wanted, cache, Quiet()).image

@@ -60,6 +60,19 @@ def test_a_row_fits_whatever_is_in_it() -> None:
     assert any("pseudo-nmi" in line for line in lines)
 
 
+def test_an_audit_is_named_by_its_kernel() -> None:
+    kernel = "linux-image-6.12.117+deb12-cloud-amd64 6.12.117-1~deb12u1"
+    audit = summary(kind="audit", feature="audit", title=kernel)
+    lines = listed(audit, summary(title="Kernel stack offset randomisation"))
+    assert max(map(len, lines)) <= WIDTH
+    text = "".join("".join(lines).split())
+    assert "6.12.117+deb12-cloud" in text
+    assert "linux-image" not in text
+    assert any("kstack" in line for line in lines)
+    unknown = summary(kind="audit", feature="audit")
+    assert any(line.split()[1:3] == ["audit", "audit"] for line in listed(unknown))
+
+
 @pytest.mark.parametrize(
     ("run", "state"),
     [

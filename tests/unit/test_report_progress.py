@@ -56,6 +56,18 @@ def test_a_total_may_come_late_or_never(log: io.StringIO) -> None:
     ]
 
 
+def test_of_a_first_step_no_end_is_guessed(log: io.StringIO) -> None:
+    clock = Clock()
+    with plain(log, clock).task("build", 1000) as task:
+        for done in (9, 10):
+            clock.now += 15
+            task.update(done)
+    assert log.getvalue().splitlines()[1:3] == [
+        "build: 15 s so far",
+        "build: 1 %, about 49 min 30 s left",
+    ]
+
+
 def test_a_log_says_what_was_interrupted(log: io.StringIO) -> None:
     progress = plain(log, Clock())
     with pytest.raises(KeyboardInterrupt), progress.task("boot"):

@@ -2,7 +2,7 @@
 /*
  * Attacks within the kernel that LKDTM does not have, or of which it only prints a
  * judgement. Write an attack's name to /proc/temper_probe; then read how many tries it
- * made, how many of them landed, and whether it wants to be called again.
+ * made, how many of them landed, whether it wants to be called again, and what it saw.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -14,7 +14,8 @@
 #include "probe.h"
 
 static const struct attack *const attacks[] = {
-	heap_attacks, page_attacks, memory_attacks, reference_attacks, stack_attacks, table_attacks,
+	heap_attacks,     page_attacks,  memory_attacks, reference_attacks,
+	register_attacks, stack_attacks, table_attacks,
 };
 
 /*
@@ -76,8 +77,8 @@ static ssize_t probe_write(struct file *file, const char __user *text, size_t si
 static ssize_t probe_read(struct file *file, char __user *text, size_t size, loff_t *at)
 {
 	char line[64];
-	int length =
-		scnprintf(line, sizeof(line), "%ld %ld %d\n", last.tries, last.landed, last.again);
+	int length = scnprintf(line, sizeof(line), "%ld %ld %d %ld\n", last.tries, last.landed,
+			       last.again, last.seen);
 	loff_t start = 0;
 
 	return simple_read_from_buffer(text, size, &start, line, length);

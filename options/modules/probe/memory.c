@@ -7,16 +7,20 @@
 #include <linux/vmalloc.h>
 #include "probe.h"
 
-/* Does a copy to user space go on beyond memory of vmalloc()? */
+/* Does a copy to user space go on from memory of vmalloc() to what lies behind it? */
 static void usercopy_vmalloc(struct tally *tally)
 {
-	u8 *memory = vmalloc(PAGE_SIZE);
+	u8 *areas[8];
 	void __user *user = (void __user *)user_page();
 	volatile size_t size = PAGE_SIZE;
 
-	if (memory && user)
-		count(tally, !copy_to_user(user, memory + PAGE_SIZE / 2, size));
-	vfree(memory);
+	for (int i = 0; i < ARRAY_SIZE(areas); i++)
+		areas[i] = vmalloc(PAGE_SIZE);
+	for (int i = 0; i < ARRAY_SIZE(areas); i++)
+		if (areas[i] && user)
+			count(tally, !copy_to_user(user, areas[i] + PAGE_SIZE / 2, size));
+	for (int i = 0; i < ARRAY_SIZE(areas); i++)
+		vfree(areas[i]);
 }
 
 /*
@@ -56,7 +60,21 @@ static void forge_group(struct tally *tally)
 	abort_creds(new);
 }
 
+#ifdef CONFIG_X86_64
+/* Is all memory mapped where the attacker knows it from the source, or another boot? */
+static void direct_map(struct tally *tally)
+{
+	unsigned long usual = pgtable_l5_enabled() ? __PAGE_OFFSET_BASE_L5 : __PAGE_OFFSET_BASE_L4;
+
+	tally->seen = PAGE_OFFSET - usual;
+	count(tally, !tally->seen);
+}
+#endif
+
 const struct attack memory_attacks[] = {
+#ifdef CONFIG_X86_64
+	{ "direct_map", direct_map },
+#endif
 	{ "usercopy_vmalloc", usercopy_vmalloc },
 	{ "write_constant", write_constant },
 	{ "forge_group", forge_group },

@@ -14,6 +14,8 @@ struct tally {
 	long landed;
 	/* Whether it goes on in the next call. */
 	bool again;
+	/* What has to differ from boot to boot, if the attack is on that; 0: nothing has. */
+	long seen;
 };
 
 struct attack {
@@ -26,6 +28,7 @@ extern const struct attack heap_attacks[];
 extern const struct attack page_attacks[];
 extern const struct attack memory_attacks[];
 extern const struct attack reference_attacks[];
+extern const struct attack register_attacks[];
 extern const struct attack stack_attacks[];
 extern const struct attack table_attacks[];
 

@@ -37,6 +37,30 @@ static void stack_stale(struct tally *tally)
 	}
 }
 
+/* What a system call leaves on the stack goes deeper than what those after it use. */
+static noinline void fill_deep(int frames)
+{
+	u8 memory[SIZE];
+
+	memset(memory, PATTERN, sizeof(memory));
+	if (frames > 1)
+		fill_deep(frames - 1);
+	barrier_data(memory);
+}
+
+/* Does a system call find on the stack what the last one left there? */
+static void stack_left(struct tally *tally)
+{
+	const int frames = 6;
+	const u8 *deepest = (u8 *)__builtin_frame_address(0) - frames * SIZE;
+
+	if (tally->again)
+		count(tally, pattern_left(deepest, (frames - 1) * SIZE));
+	else
+		fill_deep(frames);
+	tally->again = !tally->tries;
+}
+
 /* Does a system call begin where the last one did on this stack? */
 static void stack_position(struct tally *tally)
 {
@@ -64,6 +88,28 @@ static void return_address(struct tally *tally)
 {
 	return_unsigned();
 	count(tally, true);
+}
+
+/* Does a function return to where another address on the stack says? */
+static noinline __used void return_elsewhere(unsigned long address)
+{
+	unsigned long *frame = __builtin_frame_address(0);
+
+	asm volatile("" : : : "x30");
+	WRITE_ONCE(frame[1], address);
+}
+
+static void return_forged(struct tally *tally)
+{
+	unsigned long landed;
+
+	asm volatile("adr x0, 1f\n\tbl return_elsewhere\n\t"
+		     "mov %0, #0\n\tb 2f\n1:\tmov %0, #1\n2:"
+		     : "=&r"(landed)
+		     :
+		     : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+		       "x12", "x13", "x14", "x15", "x16", "x17", "x30", "memory", "cc");
+	count(tally, landed);
 }
 #endif
 
@@ -94,9 +140,11 @@ static void call_used_regs(struct tally *tally)
 
 const struct attack stack_attacks[] = {
 	{ "stack_stale", stack_stale },
+	{ "stack_left", stack_left },
 	{ "stack_position", stack_position },
 #ifdef CONFIG_ARM64
 	{ "return_address", return_address },
+	{ "return_forged", return_forged },
 #endif
 #ifdef CONFIG_X86_64
 	{ "call_used_regs", call_used_regs },

@@ -24,12 +24,15 @@ from temper.record.wire import Died, Samples, parse_record
 
 _MARK = re.compile(r"temper: attack (\S+) (begins|ends)$")
 _ABSENT = {
+    0: "what it attacks is not there",
     errno.ENOSYS: "this kernel does not have it",
     errno.ENOTSUP: "this kernel has no such sysctl",
     errno.EINVAL: "the attacker does not have this attack",
     errno.ENOENT: "what it attacks is not there",
 }
 _MODULE = "module"
+_SEEN = 4
+"""The place of what an attack saw, among its values."""
 _PANICS_ON_REPORTS = "Kernel panic - not syncing: .*panic_on_warn set"
 
 
@@ -85,7 +88,8 @@ class AuditedOption(Part):
     control: str
     """What weakens it, or why nothing does without another kernel."""
     control_lands: bool | None
-    """Whether all attacks land there; None: there is no control."""
+    """Whether all attacks land there; None: there is no control, or no attack could be
+    tried with or without it."""
     remedy: str
     """What switches it on; empty: nothing does without another kernel."""
     remedy_holds: bool | None
@@ -150,7 +154,7 @@ class _Seen:
     """What is known of an attack in one boot."""
 
     values: Sequence[int] | None
-    """Tries, landed, signal, error; None: it sent nothing."""
+    """Tries, landed, signal, error, what it saw; None: it sent nothing."""
     died: str
     """How the kernel ended; empty: it went on."""
     lines: Sequence[str]
@@ -243,9 +247,7 @@ def _option(
         ],
         outcome=outcome,
         control=described.control,
-        control_lands=_lands(a.control for a in attacks)
-        if described.has_control
-        else None,
+        control_lands=_lands(attacks) if described.has_control else None,
         remedy=described.remedy,
         remedy_holds=all(r.outcome in _HOLDS for r in remedies) if remedies else None,
         must=must,
@@ -276,8 +278,13 @@ def _worst(results: Iterable[AttackResult | None]) -> Outcome:
     return worst_outcome(found)
 
 
-def _lands(results: Iterable[AttackResult | None]) -> bool:
-    return all(each is not None and each.passed for each in results)
+def _lands(attacks: Sequence[AuditedAttack]) -> bool | None:
+    """Return whether all land in the control; None if none was tried, even there."""
+    found = [attack.control for attack in attacks]
+    both = [*found, *(attack.shipped for attack in attacks)]
+    if all(each and each.outcome is Outcome.UNSUPPORTED for each in both):
+        return None
+    return all(each is not None and each.passed for each in found)
 
 
 def _result(
@@ -285,9 +292,46 @@ def _result(
 ) -> AttackResult | None:
     for variant, boot in plan.audited.items():
         if boot.role is role and attack in boot.attacks and variant in seen:
+            how = plan.attacks[attack]
             found = seen[variant].get(attack, _Seen(None, "", ()))
-            return judged(plan.attacks[attack], found.values, found.died, found.lines)
+            values = found.values
+            if how.across_boots and role is Role.SHIPPED:
+                values = _across_boots(values, _others(plan, attack, seen))
+            return judged(how, values, found.died, found.lines)
     return None
+
+
+def _others(
+    plan: RunPlan, attack: str, seen: dict[str, dict[str, _Seen]]
+) -> list[Sequence[int]]:
+    """Return the values of an attack in the boots that are for other attacks."""
+    boots = [
+        seen[variant]
+        for variant, boot in plan.audited.items()
+        if attack not in boot.attacks and variant in seen
+    ]
+    found = [each[attack].values for each in boots if attack in each]
+    return [values for values in found if values]
+
+
+def _across_boots(
+    values: Sequence[int] | None, others: Iterable[Sequence[int]]
+) -> Sequence[int] | None:
+    """Return the values of an attack of which each boot is a try.
+
+    It also lands where it sees what it saw in a boot before. Boots in which it saw
+    nothing do not count, unless the first is such a one.
+    """
+    if not values or not values[_SEEN]:
+        return values
+    known = {values[_SEEN]}
+    tries, landed = values[0], values[1]
+    for each in others:
+        if each[1] or each[_SEEN]:
+            tries += 1
+            landed += bool(each[1]) or each[_SEEN] in known
+            known.add(each[_SEEN])
+    return (tries, landed, *values[2:])
 
 
 def judged(
@@ -295,10 +339,11 @@ def judged(
 ) -> AttackResult:
     """Judge an attack by its effect.
 
-    ``values``: tries, landed, signal and error as it sent them, or None. ``died``: how
-    the kernel ended meanwhile; empty if it went on. ``lines``: the console meanwhile.
+    ``values``: tries, landed, signal and error come first; None: it sent nothing.
+    ``died``: how the kernel ended meanwhile; empty if it went on. ``lines``: the
+    console meanwhile.
     """
-    tries, landed, killed, error = values or (1, 0, 0, 0)
+    tries, landed, killed, error = (values or (1, 0, 0, 0))[:_SEEN]
     if values is None and not died:
         outcome, why = Outcome.UNSUPPORTED, "it did not say how it ended"
     elif landed > attack.most * tries:

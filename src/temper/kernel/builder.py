@@ -17,7 +17,12 @@ from temper.digest import file_digest, key_of
 from temper.errors import BuildError
 from temper.kernel.bases import base_named
 from temper.kernel.cache import Cache, Entry, EntryFacts
-from temper.kernel.compiler import compiler_version, cross_prefix, need_header
+from temper.kernel.compiler import (
+    compiler_version,
+    cross_prefix,
+    need_header,
+    need_plugin_headers,
+)
 from temper.kernel.config import (
     Options,
     check_config,
@@ -45,6 +50,10 @@ FLAGS = {
     "SOURCE_DATE_EPOCH": "0",
 }
 """Environment that makes a build the same on any host, at any time."""
+
+PLUGINS = "CONFIG_GCC_PLUGINS"
+"""The kernel's default is whether this host has the headers of GCC's plugins, which
+must not decide: it is off where nothing wants it."""
 
 RECIPE = 1
 """Raise it if a change to this file changes the kernels that it builds."""
@@ -201,6 +210,9 @@ class _Build:
             need_tool(tool)
         for header, package in BUILD_HEADERS.items():
             need_header(header, package)
+        if self.spec.wanted.get(PLUGINS) == "y":
+            need_tool("g++")
+            need_plugin_headers(self.spec.arch)
         started = time.monotonic()
         spec = self.spec
         self._link(source_tree(spec.source, self.cache, self.progress))
@@ -243,7 +255,8 @@ class _Build:
 
     def _configure(self) -> None:
         wanted = self.work / "wanted.config"
-        wanted.write_text(config_text(self.spec.wanted), encoding="utf-8")
+        options = {PLUGINS: "n", **self.spec.wanted}
+        wanted.write_text(config_text(options), encoding="utf-8")
         with self.progress.task(f"Configuring Linux {self.spec.source.version}"):
             done = self._tuxmake("config", _CONFIG_TIMEOUT, lambda line: None)
         self._check(done, "configuration")

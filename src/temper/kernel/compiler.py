@@ -36,6 +36,18 @@ def need_header(header: str, package: str) -> None:
         )
 
 
+def need_plugin_headers(arch: Arch) -> None:
+    """Raise InfraError if no plugins can be built for the architecture's compiler."""
+    folder = Path(_first_line(arch.compiler, "-print-file-name=plugin"))
+    if not (folder / "include" / "plugin-version.h").exists():
+        version = _first_line(arch.compiler, "-dumpversion").partition(".")[0]
+        target = f"-{cross_prefix(arch).rstrip('-')}" if cross_prefix(arch) else ""
+        raise InfraError(
+            f"the headers of {arch.compiler}'s plugins are missing",
+            f"apt-get install gcc-{version}-plugin-dev{target}",
+        )
+
+
 def _first_line(*command: str) -> str:
     done = call(command, Path("/"), _TIMEOUT)
     if done.status or not done.lines:

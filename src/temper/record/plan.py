@@ -308,6 +308,8 @@ class AttackPlan(Plain):
     """The errors with which the kernel refuses it."""
     most: float = Field(default=0.0, ge=0, lt=1)
     """The share of its tries that may land by chance."""
+    across_boots: bool = False
+    """Whether it also lands if it sees in two boots the same: a boot is a try."""
 
 
 class Role(StrEnum):

@@ -13,6 +13,7 @@ from temper.invocation import as_typed
 from temper.kernel import Kernel
 from temper.kernel.cache import Item
 from temper.record.outcome import Outcome
+from temper.record.plan import Kind
 from temper.report.layout import WIDTH
 from temper.store import RunSummary
 
@@ -108,7 +109,7 @@ def print_chosen_runs(console: Console, runs: Iterable[RunSummary]) -> None:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("run", justify="right", no_wrap=True)
     table.add_column("kind", no_wrap=True)
-    table.add_column("feature", overflow="fold")
+    table.add_column("feature or kernel", overflow="fold")
     table.add_column("machine", overflow="fold", max_width=_MACHINE)
     table.add_column("started (UTC)", no_wrap=True)
     table.add_column("state", no_wrap=True)
@@ -116,12 +117,19 @@ def print_chosen_runs(console: Console, runs: Iterable[RunSummary]) -> None:
         table.add_row(
             str(run.id),
             run.kind,
-            run.feature,
+            _measured(run),
             " ".join(filter(None, (run.machine, run.arch, run.setting))),
             run.started.strftime("%Y-%m-%d %H:%M"),
             _state(run),
         )
     console.print(table, width=WIDTH)
+
+
+def _measured(run: RunSummary) -> str:
+    """Return the feature, or the release of the kernel that was audited."""
+    if run.kind == Kind.AUDIT and run.title:
+        return run.title.split()[0].removeprefix("linux-image-")
+    return run.feature
 
 
 _MACHINE = len("tcg x86_64")

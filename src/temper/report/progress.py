@@ -28,6 +28,8 @@ from temper.report.numbers import duration
 
 _QUIET_SECONDS = 10.0
 """Time between two plain lines of one task."""
+_FIRST = 0.01
+"""The share of a task that has to be done before the rest is guessed from it."""
 
 
 def on_stderr() -> Progress:
@@ -150,7 +152,7 @@ class _Lines:
         self._say(f"{self._title}: {', '.join(parts)}")
 
     def _figures(self, done: float, elapsed: float) -> list[str]:
-        if not self._total or done <= 0:
+        if not self._total or done < _FIRST * self._total:
             return [f"{duration(elapsed)} so far"]
         left = elapsed * max(self._total - done, 0) / done
         return [f"{100 * done / self._total:.0f} %", f"about {duration(left)} left"]

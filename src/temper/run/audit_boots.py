@@ -1,7 +1,7 @@
 """Which boots an audit takes, and what is attacked in each."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from temper.options import MODULES, Attacks, Option, Setting
 from temper.record.plan import Role
@@ -26,6 +26,8 @@ class Boot:
     """Attack -> what it has in common with others."""
     sysctls: Mapping[str, tuple[str, ...]]
     """Attack -> the sysctls of its option's setting."""
+    beside: Mapping[str, Attacks] = field(default_factory=dict)
+    """Attacks of which each boot of the kernel is a try."""
 
     @property
     def is_twin(self) -> bool:
@@ -47,7 +49,7 @@ class Boot:
         """What it is, in short."""
         if self.is_twin:
             return "a kernel built for the audit"
-        words = [each.words for each in self.settings if not each.sysctls]
+        words = _once(each.words for each in self.settings if not each.sysctls)
         if self.sysctls:
             words.append("sysctls")
         return f"the same with {', '.join(words)}" if words else "the kernel as it is"
@@ -55,19 +57,20 @@ class Boot:
     @property
     def cmdline(self) -> str:
         """More of the kernel's command line."""
-        return " ".join(filter(None, (each.cmdline for each in self.settings)))
+        return " ".join(_once(each.cmdline for each in self.settings))
 
     @property
     def cpu(self) -> str:
         """Properties of the CPU model."""
-        return ",".join(filter(None, (each.cpu for each in self.settings)))
+        return ",".join(_once(each.cpu for each in self.settings))
 
     @property
     def job(self) -> tuple[str, ...]:
         """Its lines; attacks that may damage the kernel come last."""
-        kinds = dict.fromkeys(each.kind for each in self.attacks.values())
+        made = {**self.beside, **self.attacks}
+        kinds = dict.fromkeys(each.kind for each in made.values())
         loads = [f"run {LOADS}{MODULES[kind]}" for kind in kinds if kind in MODULES]
-        ordered = sorted(self.attacks.items(), key=lambda item: item[1].apart)
+        ordered = sorted(made.items(), key=lambda item: item[1].apart)
         lines = [
             " ".join(
                 (
@@ -81,11 +84,27 @@ class Boot:
         return (*loads, *lines)
 
 
+def _once(words: Iterable[str]) -> list[str]:
+    """Return what is not empty, once each: options may share what they set."""
+    return list(dict.fromkeys(filter(None, words)))
+
+
 def all_boots(options: Mapping[str, Option], *, twins: bool) -> Iterator[Boot]:
     """Yield all boots: of the kernel as it is, then of it with options changed.
 
     ``twins``: also those of kernels that have to be built for it.
     """
+    everywhere = {
+        name: each for name, each in _every(options.values()) if each.across_boots
+    }
+    for boot in _each_boot(options, twins=twins):
+        beside = {
+            name: each for name, each in everywhere.items() if name not in boot.attacks
+        }
+        yield boot if boot.is_twin else replace(boot, beside=beside)
+
+
+def _each_boot(options: Mapping[str, Option], *, twins: bool) -> Iterator[Boot]:
     yield from _shipped(dict(_every(options.values())))
     for role, which in ((Role.CONTROL, "off"), (Role.REMEDY, "on")):
         for name, together in _together(options.values(), role, twins).items():

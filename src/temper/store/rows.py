@@ -17,6 +17,7 @@ from temper.store.rawfile import RunHead
 class PlanHead(BaseModel):
     """The part of a plan that is readable whichever version of Temper stored it."""
 
+    title: str = ""
     machine: str
     arch: str
     setting: str = ""

@@ -64,6 +64,8 @@ class RunSummary(BaseModel):
     kind: str
     """One of ``Kind``, or what another version of Temper calls it."""
     feature: str
+    title: str = ""
+    """What the feature or the kernel is called; empty: it is not known."""
     machine: str
     arch: str
     setting: str
@@ -454,6 +456,7 @@ def _planned(row: RowMapping) -> dict[str, object]:
         unknown = {"machine": "?", "arch": "?", "setting": "", "cpu": "", "base": ""}
         return {**unknown, "boots_planned": 0, "current": False, "damaged": True}
     return {
+        "title": plan.title,
         "machine": plan.machine,
         "arch": plan.arch,
         "setting": plan.setting,
