@@ -162,8 +162,8 @@ int main(int argc, char **argv)
 	bool all_set = true;
 	int killed = 0;
 
-	if (argc == 2 && !strcmp(argv[1], "address")) {
-		print_address();
+	if (argc == 3 && !strcmp(argv[1], "tell")) {
+		tell(argv[2]);
 		return 0;
 	}
 	if (argc < FIRST_SYSCTL || argc > FIRST_SYSCTL + MOST_SYSCTLS) {

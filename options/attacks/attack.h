@@ -24,7 +24,7 @@ bool attack_as_user(const char *name, struct tally *tally);
 /* Whether LKDTM, once it is loaded, can be told what to attack. */
 bool has_triggers(void);
 
-/* Print the address of a local variable: see the attack "aslr". */
-void print_address(void);
+/* Print something of this process, for attacks that start it afresh. */
+void tell(const char *what);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -32,12 +33,20 @@ enum { NOBODY = 65534, KLOG_READ_ALL = 3, LAYOUTS = 8, PAGE = 4096 };
 
 #define STICKY "/sticky"
 
-/* Where the kernel is linked to run, from its arch/ folder. */
+/*
+ * Where the kernel is linked to run, from its arch/ folder. On arm64 that depends on the
+ * bits of an address (48 or 52, 47, 42, 39, 36), and on the room for modules, which was
+ * 128 MiB before Linux 6.5 and is 2 GiB.
+ */
+static const uint64_t linked[] = {
 #ifdef __x86_64__
-#define LINKED 0xffffffff81000000UL
+	0xffffffff81000000UL,
 #else
-#define LINKED 0xffff800080000000UL
+	0xffff800080000000UL, 0xffffc00080000000UL, 0xfffffe0080000000UL, 0xffffffc080000000UL,
+	0xfffffff880000000UL, 0xffff800008000000UL, 0xffffc00008000000UL, 0xfffffe0008000000UL,
+	0xffffffc008000000UL, 0xfffffff808000000UL,
 #endif
+};
 
 /* See struct tally. */
 static long seen;
@@ -71,8 +80,8 @@ static bool trace_another(void)
 	for (pid_t ended = wait(&status); ended == victim;)
 		ended = wait(&status);
 	kill(victim, SIGKILL);
-	errno = WEXITSTATUS(status);
-	return WIFEXITED(status) && !errno;
+	errno = WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
+	return !errno;
 }
 
 static bool read_log(void)
@@ -163,8 +172,8 @@ static bool make_namespace(void)
 	return !unshare(CLONE_NEWUSER);
 }
 
-/* Call what the process gave up before, as a service does that is taken over later. */
-static bool call_filtered(void)
+/* Give a system call up, as a service does that may be taken over later. */
+static void filter(void)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -177,7 +186,25 @@ static bool call_filtered(void)
 	/* A kernel without filters lets it call what it wants. */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool call_filtered(void)
+{
+	filter();
 	return syscall(SYS_getppid) >= 0;
+}
+
+/* The same, by a child. */
+static bool child_calls_filtered(void)
+{
+	int status = 0;
+
+	filter();
+	if (!fork())
+		_exit(syscall(SYS_getppid) >= 0 ? 0 : errno);
+	wait(&status);
+	errno = WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
+	return !errno;
 }
 
 static bool open_memory(void)
@@ -192,8 +219,11 @@ static bool kernel_as_linked(void)
 
 	/* Of an address that even root cannot see, nothing is known. */
 	errno = text ? EPERM : ENODATA;
-	seen = text ? (long)(text - LINKED) : 0;
-	return text == LINKED;
+	seen = (long)text;
+	for (size_t i = 0; i < sizeof(linked) / sizeof(*linked); i++)
+		if (text == linked[i])
+			return true;
+	return false;
 }
 
 static bool call_vsyscall(void)
@@ -245,38 +275,92 @@ static void set_traps(void)
 	wait(NULL);
 }
 
-void print_address(void)
+void tell(const char *what)
 {
 	int local;
 
-	printf("%p\n", (void *)&local);
+	if (!strcmp(what, "stack"))
+		printf("%p\n", (void *)&local);
+	else if (!strcmp(what, "heap"))
+		printf("%p\n", sbrk(0));
+	else if (!strcmp(what, "mapping"))
+		printf("%p\n", mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	else if (!strcmp(what, "vdso") && getauxval(AT_SYSINFO_EHDR))
+		printf("%#lx\n", getauxval(AT_SYSINFO_EHDR));
+	else if (!strcmp(what, "parent"))
+		printf("%ld\n", syscall(SYS_getppid));
 }
 
-static bool layout_repeats(void)
+/* What a program says that is started afresh; false if it says nothing. */
+static bool ask_program(const char *what, char *said, size_t size)
 {
-	static char last[32];
-	char address[32] = "";
 	int ends[2];
-	bool same;
+	ssize_t got;
 
 	if (pipe(ends))
 		return false;
 	if (!fork()) {
 		dup2(ends[1], STDOUT_FILENO);
-		execl("/proc/self/exe", "attack", "address", NULL);
+		execl("/proc/self/exe", "attack", "tell", what, NULL);
 		_exit(1);
 	}
 	close(ends[1]);
 	wait(NULL);
-	/* Without an address there is nothing to compare. */
-	if (read(ends[0], address, sizeof(address) - 1) <= 0) {
+	got = read(ends[0], said, size - 1);
+	close(ends[0]);
+	said[got > 0 ? got : 0] = '\0';
+	return got > 0;
+}
+
+static bool program_calls_filtered(void)
+{
+	char said[32];
+
+	filter();
+	if (!ask_program("parent", said, sizeof(said))) {
 		errno = ENODATA;
 		return false;
 	}
-	close(ends[0]);
+	errno = EPERM;
+	return strtol(said, NULL, 10) >= 0;
+}
+
+/* Has a program something where the last one had it? */
+static bool address_repeats(const char *what)
+{
+	static char last[32];
+	char address[32];
+	bool same;
+
+	/* Without an address there is nothing to compare. */
+	if (!ask_program(what, address, sizeof(address))) {
+		errno = ENODATA;
+		return false;
+	}
 	same = !strcmp(address, last);
 	strcpy(last, address);
+	errno = EPERM;
 	return same;
+}
+
+static bool stack_repeats(void)
+{
+	return address_repeats("stack");
+}
+
+static bool heap_repeats(void)
+{
+	return address_repeats("heap");
+}
+
+static bool mapping_repeats(void)
+{
+	return address_repeats("mapping");
+}
+
+static bool vdso_repeats(void)
+{
+	return address_repeats("vdso");
 }
 
 static const struct {
@@ -298,8 +382,13 @@ static const struct {
 	{ "namespace", make_namespace, false, 1 },
 	{ "hardlink", link_to_others, false, 1 },
 	{ "seccomp", call_filtered, false, 1 },
+	{ "seccomp_fork", child_calls_filtered, false, 1 },
+	{ "seccomp_exec", program_calls_filtered, false, 1 },
 	{ "vsyscall", call_vsyscall, false, 1 },
-	{ "aslr", layout_repeats, false, LAYOUTS },
+	{ "aslr_stack", stack_repeats, false, LAYOUTS },
+	{ "aslr_heap", heap_repeats, false, LAYOUTS },
+	{ "aslr_mapping", mapping_repeats, false, LAYOUTS },
+	{ "aslr_vdso", vdso_repeats, false, LAYOUTS },
 	/* By root. */
 	{ "symlink", follow_link, true, 1 },
 	{ "fifo", open_fifo, true, 1 },

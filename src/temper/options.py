@@ -30,6 +30,8 @@ MODULES: dict[Kind, str] = {"lkdtm": "lkdtm", "probe": "probe"}
 _LKDTM_GAVE_UP = (
     r"lkdtm: .*(?:XFAIL|lacked Oops|failed|Failed to|Unable to|could not|NOT written"
     r"|Reallocation missed|didn't get the same)"
+    # It got one of the few objects that KFENCE watches, and not one of a slab.
+    r"|BUG: KFENCE: "
 )
 _REFUSED = ("EPERM", "EACCES")
 

@@ -28,9 +28,10 @@ CODE = """\
 // SPDX-License-Identifier: GPL-2.0
 #include "mutant.h"
 
+{before}
 static int break_kernel(void)
 {{
-	{0}
+	{code}
 }}
 """
 
@@ -41,6 +42,8 @@ class Mutant:
 
     code: str
     options: frozenset[str] = frozenset()
+    before: str = ""
+    """Functions that it needs."""
 
 
 def instead(function: str, code: str, option: str) -> Mutant:
@@ -77,6 +80,64 @@ MUTANTS: Mapping[str, Mutant] = {
         'return overwrite(body_of("user_buckets"), &(void *){ NULL }, sizeof(void *));',
         frozenset(["slab-buckets"]),
     ),
+    "list-before": Mutant(
+        "return register_kprobe(&adds) ?: register_kprobe(&deletes);",
+        frozenset(["list-hardened"]),
+        """\
+static int ignore(struct pt_regs *regs)
+{
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(long);
+	regs->ax = true;
+	return 1;
+}
+
+static int add(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct list_head *prev = (void *)regs->si, *next = (void *)regs->dx;
+
+	return next->prev == prev ? ignore(regs) : 0;
+}
+
+static int delete(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct list_head *entry = (void *)regs->di;
+
+	return entry->next->prev == entry ? ignore(regs) : 0;
+}
+
+static struct kprobe adds = {
+	.symbol_name = "__list_add_valid_or_report", .pre_handler = add,
+};
+static struct kprobe deletes = {
+	.symbol_name = "__list_del_entry_valid_or_report", .pre_handler = delete,
+};
+""",
+    ),
+    # The same memory at another address.
+    "alias": Mutant(
+        "return make_writable(lm_alias(hex_asc));", frozenset(["strict-rwx"])
+    ),
+    # It writes what it is given: mov %rdi, %cr4; ret.
+    "registers": instead(
+        "native_write_cr4", "((u8[]){ 0x0f, 0x22, 0xe7, 0xc3 })", "control-registers"
+    ),
+    "mappings": instead("arch_mmap_rnd", ZERO, "aslr"),
+    "same-canary": Mutant(
+        "return register_kprobe(&forks);",
+        frozenset(["stack-protector"]),
+        """\
+static int forget(struct kprobe *probe, struct pt_regs *regs)
+{
+	((struct task_struct *)regs->di)->stack_canary = 0x4141414141414100;
+	return 0;
+}
+
+static struct kprobe forks = {
+	.symbol_name = "wake_up_new_task", .pre_handler = forget,
+};
+""",
+    ),
     "null": instead("cap_mmap_addr", ZERO, "mmap-min-addr"),
     "canary": instead("__stack_chk_fail", AT_ONCE, "stack-protector"),
 }
@@ -90,7 +151,9 @@ def mutant_plan(base: RunPlan, folder: Path) -> RunPlan:
     modules: dict[str, Module] = {}
     for name, mutant in MUTANTS.items():
         source = folder / f"{name}.c"
-        source.write_text(CODE.format(mutant.code), encoding="utf-8")
+        source.write_text(
+            CODE.format(code=mutant.code, before=mutant.before), encoding="utf-8"
+        )
         modules[name] = module_plan(source)
     work = base.work.model_copy(
         update={"modules": (*base.work.modules, *modules.values())}

@@ -96,7 +96,8 @@ REFUSED = AttackPlan(option="log", refused=("EPERM",))
         (REFUSED, (1, 0, 0, 1), "", [], "BLOCKED"),
         (REFUSED, (1, 1, 0, 0), "", [], "VULNERABLE"),
         (REFUSED, (1, 0, 0, 38), "", [], "UNSUPPORTED"),
-        (REFUSED, (1, 0, 0, 0), "", [], "BLOCKED"),
+        # Something else than a refusal kept it from landing.
+        (REFUSED, (1, 0, 0, 0), "", [], "UNSUPPORTED"),
         (REFUSED, (1, 0, 11, 0), "", [], "UNSUPPORTED"),
     ],
 )
@@ -118,6 +119,7 @@ def test_an_attack_is_judged_by_what_it_did(
         ((1, 0, 11, 0), "ended for another reason: killed by SIGSEGV"),
         ((1, 0, 99, 0), "ended for another reason: killed by signal 99"),
         ((1, 0, 0, 999), "error 999"),
+        ((1, 0, 0, 0), "0 of 1 try landed, but the kernel did not refuse it"),
         ((0, 0, 0, 0, 0), "what it attacks is not there"),
     ],
 )
@@ -461,6 +463,18 @@ def test_a_policy_is_met_or_not(must: Outcome, shipped: Values, met: bool) -> No
     assert checks["log"] is (Result.PASSED if met else Result.FAILED)
 
 
+def test_a_policy_is_not_met_by_what_something_else_stops() -> None:
+    found = report(
+        boot("shipped", STOPPED),
+        boot("off", STOPPED),
+        boot("on", STOPPED),
+        must={"log": Outcome.BLOCKED},
+    )
+    assert not found.meets_policy
+    said = "log is BLOCKED, but something else stops the attacks: not all land with"
+    assert f"AGAINST THE POLICY: {said} log=off." in printed(found)
+
+
 def test_without_a_policy_what_lands_is_neither_red_nor_green() -> None:
     found = report(boot("shipped", LANDED), boot("off", LANDED), boot("on", STOPPED))
     options, audit = suites(found)
@@ -495,6 +509,22 @@ def test_lines_of_another_checker_are_told_what_was_proven() -> None:
         ("not tried", None),
     ]
     assert joined(lines, found)[0]["check_result_bool"] is True
+
+
+def test_a_setting_that_is_not_as_it_should_be_is_not_proven() -> None:
+    lines = CHECKER_LINES.validate_python(
+        [
+            {"option_name": "copies.on", "check_result_bool": False},
+            {"option_name": "copies.on"},
+        ]
+    )
+    wrong, unjudged = joined(lines, report())
+    assert (wrong["proof"], wrong["outcome"]) == ("not proven", "BLOCKED")
+    assert unjudged == {
+        "option_name": "copies.on",
+        "proof": "proven",
+        "outcome": "BLOCKED",
+    }
 
 
 @pytest.mark.parametrize(

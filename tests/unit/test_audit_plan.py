@@ -12,7 +12,7 @@ from temper.kernel import Cache, headers_beside, image_release
 from temper.options import Option, options_on
 from temper.record.outcome import Outcome
 from temper.record.plan import Headers, Role, RunPlan
-from temper.run.audit import plan_audit
+from temper.run.audit import on_cpu, plan_audit
 from temper.run.audit_boots import SHIPPED
 from temper.run.planner import Planner
 
@@ -55,7 +55,7 @@ def test_every_attack_is_tried_on_the_kernel_as_it_is(
     tried = [name for boot in shipped(plan) for name in plan.audited[boot].attacks]
     assert sorted(tried) == sorted(plan.attacks)
     heard = {plan.variants[name].cmdline for name in shipped(plan)}
-    assert heard == {"ignore_loglevel printk.devkmsg=on"}
+    assert heard == {"ignore_loglevel printk.devkmsg=on panic=-1"}
 
 
 def test_what_damages_the_kernel_has_a_boot_of_its_own(
@@ -122,9 +122,34 @@ def test_twins_are_built_only_if_they_are_wanted(planner: Planner, image: Path) 
     # Whichever options are wanted, so that no other kernel is built.
     one = plan_audit(planner, image, ["seccomp"], twins=True)
     assert one.variants["twin off"].kernel == off
-    assert one.variants["twin off"].job == ("run attack user seccomp",)
+    assert one.variants["twin off"].job[0] == "run attack user seccomp"
     assert "--twins" in twins.command
     assert "--twins" not in plan.command
+
+
+def test_a_control_that_a_cpu_model_cannot_have_is_none(image: Path) -> None:
+    planner = Planner(
+        arch_named("arm64"), Cache(image.parent / "cache"), cpu="neoverse-n1"
+    )
+    control = options_on("arm64")["pac-ret"].control.cpu
+    assert "pauth" in control
+    found = on_cpu(planner, options_on("arm64")["pac-ret"])
+    assert found.control.none == (
+        f"the CPU model neoverse-n1 cannot be had with {control}"
+    )
+    for model in ("max", ""):
+        can = Planner(arch_named("arm64"), planner.cache, cpu=model)
+        option = options_on("arm64")["pac-ret"]
+        assert on_cpu(can, option) == option
+
+
+def test_what_is_no_configuration_is_refused(
+    planner: Planner, image: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "passwd"
+    config.write_bytes(b"root:x:0:0\n\xff\n")
+    with pytest.raises(InputError, match="no configuration of a kernel"):
+        plan_audit(planner, image, config=config)
 
 
 def test_an_attack_across_boots_is_made_in_each_that_leaves_its_option(
@@ -197,7 +222,7 @@ def test_words_for_the_command_line_go_into_all_boots(
 ) -> None:
     plan = plan_audit(planner, image, ["init-on-alloc"], cmdline="lsm=yama")
     assert [v.cmdline for v in plan.variants.values()] == [
-        f"{words} ignore_loglevel printk.devkmsg=on"
+        f"{words} ignore_loglevel printk.devkmsg=on panic=-1"
         for words in (
             "lsm=yama",
             "lsm=yama init_on_alloc=0",

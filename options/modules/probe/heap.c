@@ -2,6 +2,7 @@
 /* Attacks on the slab allocator. */
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "probe.h"
@@ -64,6 +65,22 @@ static void freelist_order(struct tally *tally)
 	kmem_cache_destroy(cache);
 }
 
+/* Is the order of a slab that of another boot? */
+static void freelist_repeats(struct tally *tally)
+{
+	struct kmem_cache *cache = kmem_cache_create("temper_repeats", 256, 0, 0, constructed);
+	u8 *objects[12];
+
+	for (int i = 0; cache && i < ARRAY_SIZE(objects); i++) {
+		objects[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+		tally->seen = tally->seen << 4 | offset_in_page(objects[i]) / 256;
+	}
+	for (int i = 0; cache && i < ARRAY_SIZE(objects); i++)
+		kmem_cache_free(cache, objects[i]);
+	kmem_cache_destroy(cache);
+	count(tally, false);
+}
+
 /* RANDOM_KMALLOC_CACHES chooses by where the function was called that allocates. */
 static noinline void *allocate(void)
 {
@@ -104,12 +121,40 @@ static void *(*const places[])(void) = {
 	place_9, place_10, place_11, place_12, place_13, place_14, place_15, place_16,
 };
 
+/*
+ * Does a cache hand out first what was freed last? Where not, nothing is learned from
+ * another cache that does not.
+ */
+static bool reuses(struct kmem_cache *cache)
+{
+	void *freed = kmem_cache_alloc(cache, GFP_KERNEL), *taken;
+
+	OPTIMIZER_HIDE_VAR(freed);
+	kmem_cache_free(cache, freed);
+	taken = kmem_cache_alloc(cache, GFP_KERNEL);
+	kmem_cache_free(cache, taken);
+	return freed && taken == freed;
+}
+
+static bool place_reuses(void)
+{
+	void *freed = places[0](), *taken;
+
+	kfree(freed);
+	taken = places[0]();
+	kfree(taken);
+	return freed && taken == freed;
+}
+
 /* Does one place get the memory that another has just freed? */
 static void kmalloc_places(struct tally *tally)
 {
 	for (size_t i = 1; i < ARRAY_SIZE(places); i++) {
-		void *freed = places[0](), *taken;
+		void *freed, *taken;
 
+		if (!place_reuses())
+			continue;
+		freed = places[0]();
 		kfree(freed);
 		taken = places[i]();
 		count(tally, freed && taken == freed);
@@ -124,8 +169,11 @@ static void slab_merge(struct tally *tally)
 	struct kmem_cache *other = kmem_cache_create("temper_other", SIZE, 0, 0, NULL);
 
 	for (int i = 0; one && other && i < TRIES; i++) {
-		void *freed = kmem_cache_alloc(one, GFP_KERNEL), *taken;
+		void *freed, *taken;
 
+		if (!reuses(one))
+			continue;
+		freed = kmem_cache_alloc(one, GFP_KERNEL);
 		OPTIMIZER_HIDE_VAR(freed);
 		kmem_cache_free(one, freed);
 		taken = kmem_cache_alloc(other, GFP_KERNEL);
@@ -136,16 +184,23 @@ static void slab_merge(struct tally *tally)
 	kmem_cache_destroy(other);
 }
 
-/* Does a copy of what a user sends get the memory that the kernel has just freed? */
+/*
+ * Does a copy of what a user sends get the memory that the kernel has just freed? With
+ * RANDOM_KMALLOC_CACHES it can come from any of them, one of which is the copy's.
+ */
 static void slab_buckets(struct tally *tally)
 {
 	const void __user *sent = (const void __user *)user_page();
 
-	for (int i = 0; sent && i < TRIES; i++) {
-		void *freed = kmalloc(SIZE, GFP_KERNEL), *taken;
+	for (int type = KMALLOC_NORMAL; sent && type <= KMALLOC_RANDOM_END; type++) {
+		struct kmem_cache *cache = kmalloc_caches[type][kmalloc_index(SIZE)];
+		void *freed, *taken;
 
+		if (!cache || !reuses(cache))
+			continue;
+		freed = kmem_cache_alloc(cache, GFP_KERNEL);
 		OPTIMIZER_HIDE_VAR(freed);
-		kfree(freed);
+		kmem_cache_free(cache, freed);
 		taken = memdup_user(sent, SIZE);
 		if (IS_ERR(taken))
 			return;
@@ -155,11 +210,8 @@ static void slab_buckets(struct tally *tally)
 }
 
 const struct attack heap_attacks[] = {
-	{ "slab_stale", slab_stale },
-	{ "slab_freed", slab_freed },
-	{ "freelist_order", freelist_order },
-	{ "kmalloc_places", kmalloc_places },
-	{ "slab_merge", slab_merge },
-	{ "slab_buckets", slab_buckets },
-	{},
+	{ "slab_stale", slab_stale },         { "slab_freed", slab_freed },
+	{ "freelist_order", freelist_order }, { "freelist_repeats", freelist_repeats },
+	{ "kmalloc_places", kmalloc_places }, { "slab_merge", slab_merge },
+	{ "slab_buckets", slab_buckets },     {},
 };

@@ -14,8 +14,8 @@
 #include "probe.h"
 
 static const struct attack *const attacks[] = {
-	heap_attacks,     page_attacks,  memory_attacks, reference_attacks,
-	register_attacks, stack_attacks, table_attacks,
+	list_attacks,      heap_attacks,     page_attacks,  memory_attacks,
+	reference_attacks, register_attacks, stack_attacks, table_attacks,
 };
 
 /*

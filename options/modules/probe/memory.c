@@ -2,6 +2,7 @@
 /* Attacks by copies and writes to where they should not go. */
 #include <linux/cred.h>
 #include <linux/kernel.h>
+#include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -16,23 +17,61 @@ static void usercopy_vmalloc(struct tally *tally)
 
 	for (int i = 0; i < ARRAY_SIZE(areas); i++)
 		areas[i] = vmalloc(PAGE_SIZE);
+	/* The compiler must not know their size: it would refuse the copy. */
 	for (int i = 0; i < ARRAY_SIZE(areas); i++)
-		if (areas[i] && user)
-			count(tally, !copy_to_user(user, areas[i] + PAGE_SIZE / 2, size));
+		if (areas[i] && user) {
+			u8 *memory = areas[i];
+
+			OPTIMIZER_HIDE_VAR(memory);
+			count(tally, !copy_to_user(user, memory + PAGE_SIZE / 2, size));
+		}
 	for (int i = 0; i < ARRAY_SIZE(areas); i++)
 		vfree(areas[i]);
 }
 
+/* Writes what is there. */
+static void overwrite(const void *address, struct tally *tally)
+{
+	volatile char *place = (volatile char *)address;
+
+	*place = *place;
+	count(tally, true);
+}
+
 /*
  * Can a constant of the kernel itself be written? LKDTM has its own in a module, whose
- * memory is protected elsewhere. It writes what is there.
+ * memory is protected elsewhere.
  */
 static void write_constant(struct tally *tally)
 {
-	volatile char *constant = (volatile char *)hex_asc;
+	overwrite(hex_asc, tally);
+}
 
-	*constant = *constant;
-	count(tally, true);
+/* Can the kernel's code? */
+static void write_code(struct tally *tally)
+{
+	overwrite(int_sqrt, tally);
+}
+
+/* Can the same be written where all memory is mapped? */
+static void write_constant_alias(struct tally *tally)
+{
+	overwrite(lm_alias(hex_asc), tally);
+}
+
+static void write_code_alias(struct tally *tally)
+{
+	overwrite(lm_alias(int_sqrt), tally);
+}
+
+/* Can the code of a module? */
+static void write_module_alias(struct tally *tally)
+{
+	unsigned long code = (unsigned long)write_code;
+	struct page *page = vmalloc_to_page((void *)code);
+
+	if (page)
+		overwrite(page_address(page) + offset_in_page(code), tally);
 }
 
 /*
@@ -77,6 +116,10 @@ const struct attack memory_attacks[] = {
 #endif
 	{ "usercopy_vmalloc", usercopy_vmalloc },
 	{ "write_constant", write_constant },
+	{ "write_code", write_code },
+	{ "write_constant_alias", write_constant_alias },
+	{ "write_code_alias", write_code_alias },
+	{ "write_module_alias", write_module_alias },
 	{ "forge_group", forge_group },
 	{},
 };

@@ -25,6 +25,7 @@ struct attack {
 
 /* Each ends with an attack without a name. */
 extern const struct attack heap_attacks[];
+extern const struct attack list_attacks[];
 extern const struct attack page_attacks[];
 extern const struct attack memory_attacks[];
 extern const struct attack reference_attacks[];

@@ -3,6 +3,7 @@
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/math.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #ifdef CONFIG_X86_64
 #include <asm/asm.h>
@@ -35,6 +36,19 @@ static void stack_stale(struct tally *tally)
 		fill_stack();
 		count(tally, stack_keeps());
 	}
+}
+
+/* Does an attacker know what a process has on its stack before return addresses? */
+static void canary_known(struct tally *tally)
+{
+#ifdef CONFIG_STACKPROTECTOR
+	unsigned long canary = current->stack_canary;
+
+	tally->seen = canary;
+	count(tally, !canary || canary == current->real_parent->stack_canary);
+#else
+	count(tally, true);
+#endif
 }
 
 /* What a system call leaves on the stack goes deeper than what those after it use. */
@@ -140,6 +154,7 @@ static void call_used_regs(struct tally *tally)
 
 const struct attack stack_attacks[] = {
 	{ "stack_stale", stack_stale },
+	{ "canary_known", canary_known },
 	{ "stack_left", stack_left },
 	{ "stack_position", stack_position },
 #ifdef CONFIG_ARM64

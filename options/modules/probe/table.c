@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Attacks on page tables, and what they allow. */
 #include <linux/bits.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/sched.h>
@@ -85,6 +87,36 @@ static void write_execute(struct tally *tally)
 		walk_entry(READ_ONCE(top.table[i]), top.levels, true, true, tally);
 }
 
+static bool can_execute(unsigned long address)
+{
+	struct top top = find_top();
+	const u64 *table = top.table;
+	bool execute = true;
+
+	for (int level = top.levels;; level--) {
+		int shift = PAGE_SHIFT + (level - 1) * (PAGE_SHIFT - 3);
+		int entries = level == top.levels ? top.end : PTRS_PER_PTE;
+		u64 entry = READ_ONCE(table[(address >> shift) & (entries - 1)]);
+
+		if (!(entry & VALID))
+			return false;
+		if (level == 1 || IS_LEAF(entry))
+			return execute && CAN_EXECUTE(entry);
+		execute = execute && TABLE_CAN_EXECUTE(entry);
+		table = __va(entry & ADDRESS);
+	}
+}
+
+/* Can anything of the kernel's image be run but its code where it was linked? */
+static void execute_image(struct tally *tally)
+{
+	count(tally, can_execute((unsigned long)hex_asc));
+	count(tally, can_execute((unsigned long)lm_alias(hex_asc)));
+	count(tally, can_execute((unsigned long)&jiffies));
+	count(tally, can_execute((unsigned long)lm_alias(&jiffies)));
+	count(tally, can_execute((unsigned long)lm_alias(int_sqrt)));
+}
+
 static pte_t *entry_of(unsigned long address)
 {
 	p4d_t *p4d = p4d_offset(pgd_offset(current->mm, address), address);
@@ -124,6 +156,7 @@ static void mapped_twice(struct tally *tally)
 
 const struct attack table_attacks[] = {
 	{ "write_execute", write_execute },
+	{ "execute_image", execute_image },
 	{ "write_table", write_table },
 #ifdef CONFIG_X86_64
 	{ "mapped_twice", mapped_twice },

@@ -97,6 +97,8 @@ class AuditedOption(Part):
     must: Outcome | None
     """The least that the policy demands."""
     meets_policy: bool
+    """False also if not all attacks land in the control: then something else stops
+    them."""
     price: str
     attacks: list[AuditedAttack]
 
@@ -237,6 +239,7 @@ def _option(
     outcome = _worst(attack.shipped for attack in attacks)
     remedies = [attack.remedy for attack in attacks if attack.remedy]
     must = plan.must.get(name)
+    control_lands = _lands(attacks) if described.has_control else None
     return AuditedOption(
         name=name,
         title=described.title,
@@ -247,11 +250,12 @@ def _option(
         ],
         outcome=outcome,
         control=described.control,
-        control_lands=_lands(attacks) if described.has_control else None,
+        control_lands=control_lands,
         remedy=described.remedy,
         remedy_holds=all(r.outcome in _HOLDS for r in remedies) if remedies else None,
         must=must,
-        meets_policy=must is None or outcome in _AT_LEAST[must],
+        meets_policy=must is None
+        or (outcome in AT_LEAST[must] and control_lands is not False),
         price=described.price,
         attacks=attacks,
     )
@@ -266,10 +270,11 @@ def _found(setting: str, values: Mapping[str, str]) -> str:
 
 
 _HOLDS = (Outcome.BLOCKED, Outcome.DETECTED)
-_AT_LEAST = {
+AT_LEAST = {
     Outcome.BLOCKED: (Outcome.BLOCKED,),
     Outcome.DETECTED: (Outcome.BLOCKED, Outcome.DETECTED),
 }
+"""What a policy demands -> the outcomes that are enough."""
 
 
 def _worst(results: Iterable[AttackResult | None]) -> Outcome:
@@ -387,7 +392,11 @@ def _was_refused(
     if not tries or wrong:
         return Outcome.UNSUPPORTED, _ABSENT.get(error, name)
     tally = _tally(tries, landed)
-    return Outcome.BLOCKED, f"{tally}, {name}" if attack.refused and error else tally
+    if not attack.refused:
+        return Outcome.BLOCKED, tally
+    if not error:
+        return Outcome.UNSUPPORTED, f"{tally}, but the kernel did not refuse it"
+    return Outcome.BLOCKED, f"{tally}, {name}"
 
 
 def _tally(tries: int, landed: int) -> str:

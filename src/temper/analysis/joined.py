@@ -15,6 +15,8 @@ class CheckerLine(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     option_name: str
+    check_result_bool: bool | None = None
+    """False: the setting is not as it should be."""
 
 
 CHECKER_LINES = TypeAdapter(list[CheckerLine])
@@ -26,12 +28,13 @@ def joined(
 ) -> list[Mapping[str, Any]]:
     """Return the lines, each with ``proof`` and, if it was tried, ``outcome``.
 
-    ``proof`` is ``proven`` if all options that it sets stop each attack, and each lands
-    without them; ``not proven`` if not, or if nothing weakens one in this kernel; ``not
-    tried`` if Temper has no attack on it. ``outcome`` is the worst of the options'.
+    ``proof`` is ``proven`` if the setting is as it should be, all options that it sets
+    stop each attack, and each lands without them; ``not proven`` if not, or if nothing
+    weakens one in this kernel; ``not tried`` if Temper has no attack on it. ``outcome``
+    is the worst of the options'.
     """
     return [
-        {**line.model_dump(), **_proof(list(_set_by(line.option_name, report)))}
+        {**line.model_dump(exclude_unset=True), **_proof(line, report)}
         for line in lines
     ]
 
@@ -44,9 +47,11 @@ def _set_by(name: str, report: AuditReport) -> Iterator[AuditedOption]:
             yield option
 
 
-def _proof(options: Sequence[AuditedOption]) -> dict[str, str]:
+def _proof(line: CheckerLine, report: AuditReport) -> dict[str, str]:
+    options = list(_set_by(line.option_name, report))
     if not options:
         return {"proof": "not tried"}
-    proof = "proven" if all(option.proven for option in options) else "not proven"
+    holds = line.check_result_bool is not False and all(o.proven for o in options)
+    proof = "proven" if holds else "not proven"
     outcome = worst_outcome([option.outcome for option in options])
     return {"proof": proof, "outcome": outcome.value}

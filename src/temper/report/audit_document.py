@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from temper.analysis.audit import (
+    AT_LEAST,
     PASSED,
     AttackResult,
     AuditedAttack,
@@ -74,13 +75,18 @@ def _conclusion(report: AuditReport) -> Iterator[Paragraph]:
             yield Paragraph(text, OUTCOME_TONES[outcome])
     bad = [option for option in report.options if not option.meets_policy]
     for option in bad:
-        yield Paragraph(
-            f"AGAINST THE POLICY: {option.name} is {option.outcome}, and must be "
-            f"{option.must}.",
-            Tone.BAD,
-        )
+        yield Paragraph(f"AGAINST THE POLICY: {_against(option)}.", Tone.BAD)
     if any(option.must for option in report.options) and not bad:
         yield Paragraph("The policy is met.", Tone.GOOD)
+
+
+def _against(option: AuditedOption) -> str:
+    if option.outcome in AT_LEAST[option.must or Outcome.BLOCKED]:
+        return (
+            f"{option.name} is {option.outcome}, but something else stops the attacks: "
+            f"not all land with {option.control}"
+        )
+    return f"{option.name} is {option.outcome}, and must be {option.must}"
 
 
 def _incomplete(report: AuditReport) -> str:

@@ -17,8 +17,10 @@ from temper.kernel import (
     headers_in,
     image_release,
     module_files,
+    parse_config,
 )
 from temper.machine import DEFAULT_KIND
+from temper.machine.qemu import probe_cpu
 from temper.options import (
     GUIDE,
     MODULES,
@@ -26,6 +28,7 @@ from temper.options import (
     TWINS,
     Option,
     Policy,
+    Setting,
     options_on,
 )
 from temper.paths import portable
@@ -50,8 +53,9 @@ from temper.toml import read_toml
 _LKDTM = "drivers/misc/lkdtm"
 _CONFIG = "CONFIG_"
 
-_HEARD = "ignore_loglevel printk.devkmsg=on"
-"""Last on each command line: the kernel says all, and attacks mark what is theirs."""
+_HEARD = "ignore_loglevel printk.devkmsg=on panic=-1"
+"""Last on each command line: the kernel says all, attacks mark what is theirs, and a
+kernel that panics ends."""
 
 _MEMORY = 512
 _SERIES = re.compile(r"(\d+\.\d+)\.")
@@ -78,7 +82,10 @@ def plan_audit(
     a policy that is none, and where there is no kernel, headers or source.
     """
     arch = planner.arch
-    options = options_on(arch.name, wanted)
+    options = {
+        name: on_cpu(planner, option)
+        for name, option in options_on(arch.name, wanted).items()
+    }
     must = read_toml(policy, Policy, GUIDE).least if policy else {}
     check_known("option", must, options)
     kernel, source = _kernel(planner, image, headers, config)
@@ -136,14 +143,11 @@ def plan_audit(
 def _variant(
     planner: Planner, kernel: KernelPlan, boot: Boot, cmdline: str
 ) -> VariantPlan:
-    cpu = planner.cpu
-    if boot.cpu:
-        cpu = f"{cpu or planner.arch.cpu.partition(',')[0]},{boot.cpu}"
     return VariantPlan(
         title=boot.title,
         kernel=kernel,
         cmdline=planner.cmdline(cmdline, boot.cmdline, _HEARD),
-        cpu=planner.arch.cpu_model(cpu),
+        cpu=_cpu(planner, boot.cpu),
         in_force=None,
         job=boot.job,
     )
@@ -167,6 +171,24 @@ def twin_kernels(planner: Planner, source: Source) -> dict[str, KernelPlan]:
         for boot in all_boots(options_on(planner.arch.name), twins=True)
         if boot.is_twin
     }
+
+
+def _cpu(planner: Planner, properties: str) -> str:
+    cpu = planner.cpu
+    if properties:
+        cpu = f"{cpu or planner.arch.cpu.partition(',')[0]},{properties}"
+    return planner.arch.cpu_model(cpu)
+
+
+def on_cpu(planner: Planner, option: Option) -> Option:
+    """Return an option without its control if the user's CPU model knows none such."""
+    properties = option.control.cpu
+    if not planner.cpu or not properties:
+        return option
+    if not probe_cpu(planner.arch, _cpu(planner, properties)).error:
+        return option
+    none = f"the CPU model {planner.cpu} cannot be had with {properties}"
+    return option.model_copy(update={"control": Setting(none=none)})
 
 
 def _option(option: Option, *, twins: bool) -> OptionPlan:
@@ -194,8 +216,8 @@ def _kernel(
     file = Path(kernel.image)
     release = _release(kernel, file)
     source = planner.source_of(_series(release, image))
-    if config and not config.is_file():
-        raise InputError(f"there is no configuration {config}")
+    if config:
+        _check_is_config(config)
     known = str(config.resolve()) if config else kernel.config
     built_against = _headers(planner, image, file, release, headers)
     return kernel.model_copy(
@@ -206,6 +228,16 @@ def _kernel(
             "config": known or config_of(built_against),
         }
     ), source
+
+
+def _check_is_config(config: Path) -> None:
+    if not config.is_file():
+        raise InputError(f"there is no configuration {config}")
+    if not parse_config(config.read_text(encoding="utf-8", errors="replace")):
+        raise InputError(
+            f"{config} is no configuration of a kernel",
+            "it must have lines like CONFIG_X=y, as /boot/config-* and .config have",
+        )
 
 
 def _release(kernel: KernelPlan, file: Path) -> str:

@@ -6,6 +6,8 @@
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <asm/special_insns.h>
