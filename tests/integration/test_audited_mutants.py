@@ -28,10 +28,9 @@ CODE = """\
 // SPDX-License-Identifier: GPL-2.0
 #include "mutant.h"
 
-{before}
 static int break_kernel(void)
 {{
-	{code}
+	{0}
 }}
 """
 
@@ -41,14 +40,18 @@ class Mutant:
     """What breaks a kernel, and the options that it breaks."""
 
     code: str
+    """Empty: it is a file of its own."""
     options: frozenset[str] = frozenset()
-    before: str = ""
-    """Functions that it needs."""
 
 
 def instead(function: str, code: str, option: str) -> Mutant:
     """Return a kernel in which a function does nothing but to return."""
     return Mutant(f'return instead_of("{function}", {code});', frozenset([option]))
+
+
+def in_file(option: str) -> Mutant:
+    """Return a mutant that is a file beside the header, of the mutant's name."""
+    return Mutant("", frozenset([option]))
 
 
 AT_ONCE, ZERO, ONE = "return_at_once", "return_zero", "return_one"
@@ -80,40 +83,7 @@ MUTANTS: Mapping[str, Mutant] = {
         'return overwrite(body_of("user_buckets"), &(void *){ NULL }, sizeof(void *));',
         frozenset(["slab-buckets"]),
     ),
-    "list-before": Mutant(
-        "return register_kprobe(&adds) ?: register_kprobe(&deletes);",
-        frozenset(["list-hardened"]),
-        """\
-static int ignore(struct pt_regs *regs)
-{
-	regs->ip = *(unsigned long *)regs->sp;
-	regs->sp += sizeof(long);
-	regs->ax = true;
-	return 1;
-}
-
-static int add(struct kprobe *probe, struct pt_regs *regs)
-{
-	struct list_head *prev = (void *)regs->si, *next = (void *)regs->dx;
-
-	return next->prev == prev ? ignore(regs) : 0;
-}
-
-static int delete(struct kprobe *probe, struct pt_regs *regs)
-{
-	struct list_head *entry = (void *)regs->di;
-
-	return entry->next->prev == entry ? ignore(regs) : 0;
-}
-
-static struct kprobe adds = {
-	.symbol_name = "__list_add_valid_or_report", .pre_handler = add,
-};
-static struct kprobe deletes = {
-	.symbol_name = "__list_del_entry_valid_or_report", .pre_handler = delete,
-};
-""",
-    ),
+    "list-before": in_file("list-hardened"),
     # The same memory at another address.
     "alias": Mutant(
         "return make_writable(lm_alias(hex_asc));", frozenset(["strict-rwx"])
@@ -122,22 +92,12 @@ static struct kprobe deletes = {
     "registers": instead(
         "native_write_cr4", "((u8[]){ 0x0f, 0x22, 0xe7, 0xc3 })", "control-registers"
     ),
-    "mappings": instead("arch_mmap_rnd", ZERO, "aslr"),
-    "same-canary": Mutant(
-        "return register_kprobe(&forks);",
-        frozenset(["stack-protector"]),
-        """\
-static int forget(struct kprobe *probe, struct pt_regs *regs)
-{
-	((struct task_struct *)regs->di)->stack_canary = 0x4141414141414100;
-	return 0;
-}
-
-static struct kprobe forks = {
-	.symbol_name = "wake_up_new_task", .pre_handler = forget,
-};
-""",
+    "constants-run": Mutant(
+        "return make_executable(hex_asc);", frozenset(["no-execute"])
     ),
+    "mappings": in_file("aslr"),
+    "children": in_file("seccomp"),
+    "same-canary": in_file("stack-protector"),
     "null": instead("cap_mmap_addr", ZERO, "mmap-min-addr"),
     "canary": instead("__stack_chk_fail", AT_ONCE, "stack-protector"),
 }
@@ -151,9 +111,10 @@ def mutant_plan(base: RunPlan, folder: Path) -> RunPlan:
     modules: dict[str, Module] = {}
     for name, mutant in MUTANTS.items():
         source = folder / f"{name}.c"
-        source.write_text(
-            CODE.format(code=mutant.code, before=mutant.before), encoding="utf-8"
-        )
+        if mutant.code:
+            source.write_text(CODE.format(mutant.code), encoding="utf-8")
+        else:
+            shutil.copy(HEADER.parent / source.name, source)
         modules[name] = module_plan(source)
     work = base.work.model_copy(
         update={"modules": (*base.work.modules, *modules.values())}

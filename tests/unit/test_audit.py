@@ -127,6 +127,12 @@ def test_the_reason_is_told(values: tuple[int, ...], why: str) -> None:
     assert judged(REFUSED, values, "", []).why == why
 
 
+def test_the_kernels_own_words_are_the_reason() -> None:
+    lines = ["attack: 1", "BUG: unable to handle page fault", "Kernel panic - x"]
+    found = judged(TRIGGER, None, "another attack's line", lines)
+    assert found.why == f"ended for another reason: {lines[1]}"
+
+
 ATTACKS = {"COPY": TRIGGER, "order": PROBE, "dmesg": REFUSED}
 ROLES = {"shipped": Role.SHIPPED, "off": Role.CONTROL, "on": Role.REMEDY}
 STOPPED = {"COPY": (1, 0, 9, 0), "order": (64, 4, 0, 0), "dmesg": (1, 0, 0, 1)}

@@ -19,7 +19,8 @@ static void clear_cr0(struct tally *tally)
 	before = read_cr0();
 	native_write_cr0(before & ~X86_CR0_WP);
 	count(tally, !(read_cr0() & X86_CR0_WP));
-	native_write_cr0(before);
+	/* The function could set what was not set before. */
+	asm volatile("mov %0, %%cr0" : : "r"(before) : "memory");
 	local_irq_restore(flags);
 }
 
@@ -53,7 +54,7 @@ static void clear_cr4(struct tally *tally)
 			continue;
 		write_cr4(before & ~bits[i]);
 		count(tally, !(native_read_cr4() & bits[i]));
-		write_cr4(before);
+		asm volatile("mov %0, %%cr4" : : "r"(before) : "memory");
 	}
 	local_irq_restore(flags);
 }

@@ -33,6 +33,11 @@ _ABSENT = {
 _MODULE = "module"
 _SEEN = 4
 """The place of what an attack saw, among its values."""
+_FAULT = (
+    "kernel BUG|BUG: |Unable to handle|paging request|general protection fault"
+    "|NX-protected|Kernel panic"
+)
+"""What a kernel says first of what ends a process, or itself."""
 _PANICS_ON_REPORTS = "Kernel panic - not syncing: .*panic_on_warn set"
 
 
@@ -380,7 +385,8 @@ def _ended(attack: AttackPlan, how: str, lines: Sequence[str]) -> tuple[Outcome,
     if reported := _first(attack.reported, lines):
         ended = _first(_PANICS_ON_REPORTS, lines)
         return Outcome.BLOCKED if ended else Outcome.DETECTED, reported
-    return Outcome.UNSUPPORTED, f"ended for another reason: {how}"
+    why = _first(_FAULT, lines) or how
+    return Outcome.UNSUPPORTED, f"ended for another reason: {why}"
 
 
 def _was_refused(

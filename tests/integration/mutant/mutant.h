@@ -6,7 +6,6 @@
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
-#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -66,16 +65,26 @@ static int __maybe_unused clear_cr4(unsigned long bit)
 }
 
 /* The kernel's own functions would not do that to memory that it protects. */
-static int __maybe_unused make_writable(const void *place)
+static int set_page(const void *place, unsigned long set, unsigned long clear)
 {
 	unsigned int level;
 	pte_t *entry = lookup_address((unsigned long)place, &level);
 
 	if (!entry)
 		return -ENOENT;
-	WRITE_ONCE(entry->pte, entry->pte | _PAGE_RW);
+	WRITE_ONCE(entry->pte, (entry->pte | set) & ~clear);
 	asm volatile("invlpg (%0)" : : "r"(place) : "memory");
 	return 0;
+}
+
+static int __maybe_unused make_writable(const void *place)
+{
+	return set_page(place, _PAGE_RW, 0);
+}
+
+static int __maybe_unused make_executable(const void *place)
+{
+	return set_page(place, 0, _PAGE_NX);
 }
 
 static const u8 __maybe_unused return_at_once[] = { 0xc3 };
