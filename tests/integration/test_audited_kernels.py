@@ -202,13 +202,21 @@ X86_64_ONLY = {
 
 
 @pytest.fixture(scope="module")
-def audited_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    """Audit the same version for the other architecture, by modules cross-compiled."""
-    folder = tmp_path_factory.mktemp("audit")
+def package_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same version for the other architecture."""
     name = package.name.split("_")[0].replace("amd64", "arm64")
     apt = apt_for(arch_named("arm64"), Cache())
-    (archive,) = apt.fetch(apt.only([name]), folder)
-    return ask(folder, "audit", str(archive), *ARM64)
+    (archive,) = apt.fetch(apt.only([name]), tmp_path_factory.mktemp("arm64"))
+    return archive
+
+
+@pytest.fixture(scope="module")
+def audited_arm64(
+    package_arm64: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Answer:
+    """Audit it, by modules cross-compiled."""
+    folder = tmp_path_factory.mktemp("audit")
+    return ask(folder, "audit", str(package_arm64), *ARM64)
 
 
 def test_arm64_is_audited_on_a_host_of_another_kind(audited_arm64: Answer) -> None:
@@ -220,6 +228,15 @@ def test_arm64_is_audited_on_a_host_of_another_kind(audited_arm64: Answer) -> No
     assert named(audited_arm64, "UNSUPPORTED") == {"shadow-call-stack"}
     assert doubted(audited_arm64, "control_lands") == []
     assert doubted(audited_arm64, "remedy_holds") == []
+
+
+def test_code_that_can_be_written_at_another_address_is_found(
+    package_arm64: Path, tmp_path: Path
+) -> None:
+    options = ("--options", "module-text,linear-alias", "--cmdline", "rodata=on")
+    answer = ask(tmp_path, "audit", str(package_arm64), *options, *ARM64)
+    assert named(answer, "VULNERABLE") == {"module-text"}
+    assert named(answer, "BLOCKED") == {"linear-alias"}
 
 
 @pytest.fixture(scope="module")

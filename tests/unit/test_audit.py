@@ -264,10 +264,24 @@ def test_a_control_in_which_nothing_can_be_attacked_is_none() -> None:
     log = next(each for each in found.options if each.name == "log")
     assert (log.outcome, log.control_lands) == (Outcome.UNSUPPORTED, None)
     assert "does not land" not in printed(found)
-    # One that could be attacked as shipped is another matter.
+    # What a kernel lacks needs no sysctl that shuts it.
+    shut = {**STOPPED, "dmesg": (0, 0, 0, 95)}
     found = report(
         boot("shipped", STOPPED),
-        boot("off", {**LANDED, "dmesg": (0, 0, 0, 38)}),
+        boot("off", shut),
+        boot("on", shut),
+        must={"log": Outcome.BLOCKED},
+    )
+    log = next(each for each in found.options if each.name == "log")
+    assert (log.control_lands, log.remedy_holds, found.meets_policy) == (
+        None,
+        None,
+        True,
+    )
+    # One that was refused there for another reason is another matter.
+    found = report(
+        boot("shipped", STOPPED),
+        boot("off", {**LANDED, "dmesg": (1, 0, 0, 38)}),
         boot("on", STOPPED),
     )
     assert "dmesg does not land with log=off: UNSUPPORTED" in printed(found)

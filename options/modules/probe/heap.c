@@ -65,20 +65,23 @@ static void freelist_order(struct tally *tally)
 	kmem_cache_destroy(cache);
 }
 
-/* Is the order of a slab that of another boot? */
+/* Is the order of a slab one after the other, or that of another boot? */
 static void freelist_repeats(struct tally *tally)
 {
 	struct kmem_cache *cache = kmem_cache_create("temper_repeats", 256, 0, 0, constructed);
+	bool in_order = true;
+	/* A slab has 15 or more. */
 	u8 *objects[12];
 
 	for (int i = 0; cache && i < ARRAY_SIZE(objects); i++) {
 		objects[i] = kmem_cache_alloc(cache, GFP_KERNEL);
-		tally->seen = tally->seen << 4 | offset_in_page(objects[i]) / 256;
+		tally->seen = tally->seen * 31 + (objects[i] - objects[0]);
+		in_order &= !i || objects[i] - objects[i - 1] == objects[1] - objects[0];
 	}
 	for (int i = 0; cache && i < ARRAY_SIZE(objects); i++)
 		kmem_cache_free(cache, objects[i]);
 	kmem_cache_destroy(cache);
-	count(tally, false);
+	count(tally, in_order);
 }
 
 /* RANDOM_KMALLOC_CACHES chooses by where the function was called that allocates. */

@@ -93,12 +93,13 @@ class AuditedOption(Part):
     control: str
     """What weakens it, or why nothing does without another kernel."""
     control_lands: bool | None
-    """Whether all attacks land there; None: there is no control, or no attack could be
-    tried with or without it."""
+    """Whether all attacks land there; None: there is no control, or none could be tried
+    in it."""
     remedy: str
     """What switches it on; empty: nothing does without another kernel."""
     remedy_holds: bool | None
-    """Whether no attack lands there; None: there is no such boot."""
+    """Whether no attack lands there; None: there is no such boot, or none could be
+    tried in it."""
     must: Outcome | None
     """The least that the policy demands."""
     meets_policy: bool
@@ -242,7 +243,6 @@ def _option(
         if how.option == name
     ]
     outcome = _worst(attack.shipped for attack in attacks)
-    remedies = [attack.remedy for attack in attacks if attack.remedy]
     must = plan.must.get(name)
     control_lands = _lands(attacks) if described.has_control else None
     return AuditedOption(
@@ -257,7 +257,7 @@ def _option(
         control=described.control,
         control_lands=control_lands,
         remedy=described.remedy,
-        remedy_holds=all(r.outcome in _HOLDS for r in remedies) if remedies else None,
+        remedy_holds=_holds(attacks),
         must=must,
         meets_policy=must is None
         or (outcome in AT_LEAST[must] and control_lands is not False),
@@ -274,7 +274,6 @@ def _found(setting: str, values: Mapping[str, str]) -> str:
     return {"": "is not found", "n": "is not set"}.get(value, value)
 
 
-_HOLDS = (Outcome.BLOCKED, Outcome.DETECTED)
 AT_LEAST = {
     Outcome.BLOCKED: (Outcome.BLOCKED,),
     Outcome.DETECTED: (Outcome.BLOCKED, Outcome.DETECTED),
@@ -289,12 +288,30 @@ def _worst(results: Iterable[AttackResult | None]) -> Outcome:
 
 
 def _lands(attacks: Sequence[AuditedAttack]) -> bool | None:
-    """Return whether all land in the control; None if none was tried, even there."""
+    """Return whether all land in the control; None if none could be tried there.
+
+    Nor if none was tried with or without it: then it changes nothing.
+    """
     found = [attack.control for attack in attacks]
     both = [*found, *(attack.shipped for attack in attacks)]
-    if all(each and each.outcome is Outcome.UNSUPPORTED for each in both):
+    if _untried(found) or all(
+        each and each.outcome is Outcome.UNSUPPORTED for each in both
+    ):
         return None
     return all(each is not None and each.passed for each in found)
+
+
+def _holds(attacks: Iterable[AuditedAttack]) -> bool | None:
+    """Return whether none lands with the remedy; None if none could be tried there."""
+    found = [attack.remedy for attack in attacks if attack.remedy]
+    if _untried(found):
+        return None
+    return all(each.outcome in AT_LEAST[Outcome.DETECTED] for each in found)
+
+
+def _untried(results: Iterable[AttackResult | None]) -> bool:
+    """Return whether what they attack, or set, is not there: a kernel without it."""
+    return all(each is not None and not each.tries for each in results)
 
 
 def _result(
