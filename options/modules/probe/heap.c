@@ -187,6 +187,23 @@ static void slab_merge(struct tally *tally)
 	kmem_cache_destroy(other);
 }
 
+static void copy_from_user_in(struct kmem_cache *cache, const void __user *sent,
+			      struct tally *tally)
+{
+	void *freed, *taken;
+
+	if (!cache || !reuses(cache))
+		return;
+	freed = kmem_cache_alloc(cache, GFP_KERNEL);
+	OPTIMIZER_HIDE_VAR(freed);
+	kmem_cache_free(cache, freed);
+	taken = memdup_user(sent, SIZE);
+	if (IS_ERR(taken))
+		return;
+	count(tally, taken == freed);
+	kfree(taken);
+}
+
 /*
  * Does a copy of what a user sends get the memory that the kernel has just freed? With
  * RANDOM_KMALLOC_CACHES it can come from any of them, one of which is the copy's.
@@ -195,20 +212,10 @@ static void slab_buckets(struct tally *tally)
 {
 	const void __user *sent = (const void __user *)user_page();
 
-	for (int type = KMALLOC_NORMAL; sent && type <= KMALLOC_RANDOM_END; type++) {
-		struct kmem_cache *cache = kmalloc_caches[type][kmalloc_index(SIZE)];
-		void *freed, *taken;
+	for (int i = 0; sent && i < TRIES; i++) {
+		int type = KMALLOC_NORMAL + i % (KMALLOC_RANDOM_END - KMALLOC_NORMAL + 1);
 
-		if (!cache || !reuses(cache))
-			continue;
-		freed = kmem_cache_alloc(cache, GFP_KERNEL);
-		OPTIMIZER_HIDE_VAR(freed);
-		kmem_cache_free(cache, freed);
-		taken = memdup_user(sent, SIZE);
-		if (IS_ERR(taken))
-			return;
-		count(tally, taken == freed);
-		kfree(taken);
+		copy_from_user_in(kmalloc_caches[type][kmalloc_index(SIZE)], sent, tally);
 	}
 }
 
