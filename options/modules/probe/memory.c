@@ -8,23 +8,27 @@
 #include <linux/vmalloc.h>
 #include "probe.h"
 
-/* Does a copy to user space go on from memory of vmalloc() to what lies behind it? */
+/*
+ * Does a copy to user space go on from memory of vmalloc() to what lies behind it? Some
+ * areas fill gaps, so it is from one that has another behind it, if there is any.
+ */
 static void usercopy_vmalloc(struct tally *tally)
 {
-	u8 *areas[8];
+	u8 *areas[16], *from;
 	void __user *user = (void __user *)user_page();
 	volatile size_t size = PAGE_SIZE;
 
 	for (int i = 0; i < ARRAY_SIZE(areas); i++)
 		areas[i] = vmalloc(PAGE_SIZE);
-	/* The compiler must not know their size: it would refuse the copy. */
+	from = areas[0];
 	for (int i = 0; i < ARRAY_SIZE(areas); i++)
-		if (areas[i] && user) {
-			u8 *memory = areas[i];
-
-			OPTIMIZER_HIDE_VAR(memory);
-			count(tally, !copy_to_user(user, memory + PAGE_SIZE / 2, size));
-		}
+		for (int j = 0; areas[i] && j < ARRAY_SIZE(areas); j++)
+			if (areas[j] == areas[i] + PAGE_SIZE)
+				from = areas[i];
+	/* The compiler must not know its size: it would refuse the copy. */
+	OPTIMIZER_HIDE_VAR(from);
+	if (from && user)
+		count(tally, !copy_to_user(user, from + PAGE_SIZE / 2, size));
 	for (int i = 0; i < ARRAY_SIZE(areas); i++)
 		vfree(areas[i]);
 }
