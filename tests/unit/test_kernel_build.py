@@ -24,7 +24,7 @@ from temper.errors import BuildError, InfraError, InputError, SeriesError
 from temper.kernel import builder
 from temper.kernel.builder import build, expected_steps
 from temper.kernel.cache import Cache
-from temper.kernel.module import build_module
+from temper.kernel.module import Beside, build_module
 from temper.progress import Quiet
 from temper.record.plan import USUAL_BASE
 
@@ -357,7 +357,12 @@ def test_a_module_follows_its_headers(
     (module_source.parent / "answer.h").rename(tmp_path / "answer.h")
     with pytest.raises(BuildError, match=r"answer\.h: No such file"):
         build_module(kernel, module_source, cache, Quiet())
-    assert build_module(kernel, module_source, cache, Quiet(), [tmp_path / "answer.h"])
+    header = tmp_path / "answer.h"
+    beside = Beside("an answer", lambda: [header])
+    assert build_module(kernel, module_source, cache, Quiet(), beside)
+    # It is not asked for again, since what it decides is there.
+    header.unlink()
+    assert build_module(kernel, module_source, cache, Quiet(), beside)
 
 
 def test_a_module_without_a_source_is_said(cache: Cache, tmp_path: Path) -> None:

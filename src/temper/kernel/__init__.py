@@ -13,11 +13,12 @@ from temper.kernel.headers import (
     headers_in,
     image_release,
 )
-from temper.kernel.module import Devel, build_module, module_files
+from temper.kernel.module import Beside, Devel, build_module, module_files
 from temper.kernel.source import Source, find_source, source_at, source_tree
 from temper.kernel.watched import Watched, watched
 
 __all__ = [
+    "Beside",
     "Cache",
     "Devel",
     "Folder",

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -62,12 +63,22 @@ def module_files(source: Path) -> list[Path]:
     return [source, *sorted(source.parent.glob("*.h"))]
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Files of the kernel's own source that a module is built from."""
+
+    key: str
+    """It decides what they are, so that they are looked for only where they are needed:
+    to check a whole tree takes longer than to build a module."""
+    files: Callable[[], Sequence[Path]]
+
+
 def build_module(
     devel: Devel,
     source: Path,
     cache: Cache,
     progress: Progress,
-    beside: Sequence[Path] = (),
+    beside: Beside | None = None,
     switches: Sequence[str] = (),
 ) -> Path:
     """Return the module built from ``source``: a C file, or a folder with a Kbuild.
@@ -76,25 +87,29 @@ def build_module(
     ``beside``. ``switches``: words for make, such as ``CONFIG_X=m``. Raises InputError
     if ``source`` is missing, BuildError if it does not build.
     """
-    # Ours last: they may replace one of the kernel's.
-    files = [*beside, *module_files(source)]
-    inputs = {
+    own = module_files(source)
+    inputs: dict[str, object] = {
         "recipe": RECIPE,
         "kernel": devel.key,
-        "files": {file.name: file_digest(file) for file in files},
+        "files": {file.name: file_digest(file) for file in own},
         "source": source.name,
     }
-    # Without it, modules of one file keep their keys.
-    key = key_of({**inputs, "switches": list(switches)} if switches else inputs)
+    # Without them, modules of one file keep their keys.
+    if beside:
+        inputs["beside"] = beside.key
+    if switches:
+        inputs["switches"] = list(switches)
 
     def make(result: Path, work: Path) -> EntryFacts:
+        # Ours last: they may replace one of the kernel's.
+        files = [*(beside.files() if beside else ()), *own]
         with progress.task(f"Building module {source.stem}"):
             module = _make(devel, source, files, switches, work)
         shutil.copy(module, result)
         return {"kernel": devel.key, "source": source.name}
 
     title = f"module {source.stem} for Linux {devel.release} {devel.arch.name}"
-    entry = cache.entry("modules", key, title, make, progress)
+    entry = cache.entry("modules", key_of(inputs), title, make, progress)
     return entry.folder / f"{source.stem}.ko"
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from temper.arch import Arch, arch_named
 from temper.debian import ready_headers, root
-from temper.digest import file_digest
+from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.kernel import (
+    Beside,
     Cache,
     Devel,
     Folder,
@@ -181,17 +182,26 @@ class Workshop:
             module.switches,
         )
 
-    def _beside(self, plan: KernelPlan, module: Module) -> list[Path]:
-        """Return the files of the kernel's own source that a module is built from."""
+    def _beside(self, plan: KernelPlan, module: Module) -> Beside | None:
         if not (module.kernel_files or module.kernel_folder):
-            return []
+            return None
         source = source_at(absolute(plan.source), self.cache)
-        tree = source_tree(source, self.cache, self.progress)
-        files = [tree / name for name in module.kernel_files]
-        if module.kernel_folder:
-            folder = tree / module.kernel_folder
-            files += sorted(path for path in folder.glob("*") if path.is_file())
-        return files
+        names = list(module.kernel_files)
+
+        def files() -> list[Path]:
+            tree = source_tree(source, self.cache, self.progress)
+            found = [tree / name for name in names]
+            if module.kernel_folder:
+                folder = tree / module.kernel_folder
+                found += sorted(path for path in folder.glob("*") if path.is_file())
+            return found
+
+        inputs = {
+            "source": source.digest,
+            "files": names,
+            "folder": module.kernel_folder,
+        }
+        return Beside(key_of(inputs), files)
 
 
 def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
