@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from made_up import kernel_facts, machine_facts, run_plan, variant_plan
-from temper.analysis.audit import AuditReport, audit_report, judged
+from temper.analysis.audit import AuditReport, Values, audit_report, judged
 from temper.analysis.checks import Result, suites
 from temper.analysis.joined import CHECKER_LINES, joined
 from temper.record.boot import BootFacts, StoredBoot, StoredRun
@@ -27,7 +27,7 @@ from temper.report.as_csv import to_csv
 from temper.report.audit_document import audit_document
 from temper.report.terminal import print_documents
 
-Values = Mapping[str, tuple[int, ...]]
+Sent = Mapping[str, tuple[int, ...]]
 """Attack -> tries, landed, signal, error, and what it saw."""
 
 STARTED = datetime(2026, 11, 25, tzinfo=UTC)
@@ -108,7 +108,8 @@ def test_an_attack_is_judged_by_what_it_did(
     lines: list[str],
     outcome: str,
 ) -> None:
-    assert judged(attack, values, died, lines).outcome == Outcome(outcome)
+    sent = Values(*values) if values else None
+    assert judged(attack, sent, died, lines).outcome == Outcome(outcome)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_an_attack_is_judged_by_what_it_did(
     ],
 )
 def test_the_reason_is_told(values: tuple[int, ...], why: str) -> None:
-    assert judged(REFUSED, values, "", []).why == why
+    assert judged(REFUSED, Values(*values), "", []).why == why
 
 
 def test_the_kernels_own_words_are_the_reason() -> None:
@@ -174,7 +175,7 @@ def plan(**changes: object) -> RunPlan:
 
 def boot(
     variant: str,
-    values: Values,
+    values: Sent,
     *,
     loaded: tuple[int, ...] = (1, 1, 0, 0),
     error: str = "",
@@ -469,7 +470,7 @@ def test_what_has_not_booted_is_missing() -> None:
         (Outcome.DETECTED, LANDED, False),
     ],
 )
-def test_a_policy_is_met_or_not(must: Outcome, shipped: Values, met: bool) -> None:
+def test_a_policy_is_met_or_not(must: Outcome, shipped: Sent, met: bool) -> None:
     found = report(
         boot("shipped", shipped),
         boot("off", LANDED),
@@ -557,7 +558,7 @@ def test_a_setting_that_is_not_as_it_should_be_is_not_proven() -> None:
     ],
 )
 def test_a_setting_of_several_options_is_proven_if_all_are(
-    landed: Values, proof: tuple[str, str]
+    landed: Sent, proof: tuple[str, str]
 ) -> None:
     shared = {"CONFIG_RWX": "y"}
     options = {name: option(name, settings=shared) for name in ("copies", "order")}

@@ -360,9 +360,11 @@ def test_a_module_follows_its_headers(
     header = tmp_path / "answer.h"
     beside = Beside("an answer", lambda: [header])
     assert build_module(kernel, module_source, cache, Quiet(), beside)
-    # It is not asked for again, since what it decides is there.
+    # It is not asked for again, since what it decides is there; another is.
     header.unlink()
     assert build_module(kernel, module_source, cache, Quiet(), beside)
+    with pytest.raises(FileNotFoundError):
+        build_module(kernel, module_source, cache, Quiet(), replace(beside, key="x"))
 
 
 def test_a_module_without_a_source_is_said(cache: Cache, tmp_path: Path) -> None:

@@ -125,44 +125,36 @@ static void *(*const places[])(void) = {
 };
 
 /*
- * Does a cache hand out first what was freed last? Where not, nothing is learned from
- * another cache that does not.
+ * Does the other place get what one has just freed? Where a place does not get its own,
+ * nothing is learned from another.
  */
-static bool reuses(struct kmem_cache *cache)
+static bool place_gets(void *(*one)(void), void *(*other)(void))
 {
-	void *freed = kmem_cache_alloc(cache, GFP_KERNEL), *taken;
+	void *freed = one(), *taken;
 
-	OPTIMIZER_HIDE_VAR(freed);
-	kmem_cache_free(cache, freed);
-	taken = kmem_cache_alloc(cache, GFP_KERNEL);
-	kmem_cache_free(cache, taken);
+	kfree(freed);
+	taken = other();
+	kfree(taken);
 	return freed && taken == freed;
 }
 
-static bool place_reuses(void)
+static bool cache_gets(struct kmem_cache *one, struct kmem_cache *other)
 {
-	void *freed = places[0](), *taken;
+	void *freed = kmem_cache_alloc(one, GFP_KERNEL), *taken;
 
-	kfree(freed);
-	taken = places[0]();
-	kfree(taken);
+	OPTIMIZER_HIDE_VAR(freed);
+	kmem_cache_free(one, freed);
+	taken = kmem_cache_alloc(other, GFP_KERNEL);
+	kmem_cache_free(other, taken);
 	return freed && taken == freed;
 }
 
 /* Does one place get the memory that another has just freed? */
 static void kmalloc_places(struct tally *tally)
 {
-	for (size_t i = 1; i < ARRAY_SIZE(places); i++) {
-		void *freed, *taken;
-
-		if (!place_reuses())
-			continue;
-		freed = places[0]();
-		kfree(freed);
-		taken = places[i]();
-		count(tally, freed && taken == freed);
-		kfree(taken);
-	}
+	for (size_t i = 1; i < ARRAY_SIZE(places); i++)
+		if (place_gets(places[0], places[0]))
+			count(tally, place_gets(places[0], places[i]));
 }
 
 /* Does one cache get the object that another of the same size has just freed? */
@@ -171,18 +163,9 @@ static void slab_merge(struct tally *tally)
 	struct kmem_cache *one = kmem_cache_create("temper_one", SIZE, 0, 0, NULL);
 	struct kmem_cache *other = kmem_cache_create("temper_other", SIZE, 0, 0, NULL);
 
-	for (int i = 0; one && other && i < TRIES; i++) {
-		void *freed, *taken;
-
-		if (!reuses(one))
-			continue;
-		freed = kmem_cache_alloc(one, GFP_KERNEL);
-		OPTIMIZER_HIDE_VAR(freed);
-		kmem_cache_free(one, freed);
-		taken = kmem_cache_alloc(other, GFP_KERNEL);
-		count(tally, taken == freed);
-		kmem_cache_free(other, taken);
-	}
+	for (int i = 0; one && other && i < TRIES; i++)
+		if (cache_gets(one, one))
+			count(tally, cache_gets(one, other));
 	kmem_cache_destroy(one);
 	kmem_cache_destroy(other);
 }
@@ -192,7 +175,7 @@ static void copy_from_user_in(struct kmem_cache *cache, const void __user *sent,
 {
 	void *freed, *taken;
 
-	if (!cache || !reuses(cache))
+	if (!cache || !cache_gets(cache, cache))
 		return;
 	freed = kmem_cache_alloc(cache, GFP_KERNEL);
 	OPTIMIZER_HIDE_VAR(freed);

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from temper.analysis.console import bare
 from temper.analysis.part import Part
@@ -31,8 +31,6 @@ _ABSENT = {
     errno.ENOENT: "what it attacks is not there",
 }
 _MODULE = "module"
-_SEEN = 4
-"""The place of what an attack saw, among its values."""
 _FAULT = (
     "kernel BUG|BUG: |Unable to handle|paging request|general protection fault"
     "|NX-protected|Kernel panic"
@@ -157,12 +155,24 @@ class AuditReport(Part):
     temper_version: str
 
 
+class Values(NamedTuple):
+    """What an attack sent, in this order."""
+
+    tries: int
+    landed: int
+    killed: int = 0
+    """The signal that ended it."""
+    error: int = 0
+    seen: int = 0
+    """What has to differ from boot to boot; 0: nothing has."""
+
+
 @dataclass(frozen=True)
 class _Seen:
     """What is known of an attack in one boot."""
 
-    values: Sequence[int] | None
-    """Tries, landed, signal, error, what it saw; None: it sent nothing."""
+    values: Values | None
+    """None: it sent nothing."""
     died: str
     """How the kernel ended; empty: it went on."""
     lines: Sequence[str]
@@ -330,7 +340,7 @@ def _result(
 
 def _others(
     plan: RunPlan, attack: str, seen: dict[str, dict[str, _Seen]]
-) -> list[Sequence[int]]:
+) -> list[Values]:
     """Return the values of an attack in the boots that are for other attacks."""
     boots = [
         seen[variant]
@@ -341,36 +351,33 @@ def _others(
     return [values for values in found if values]
 
 
-def _across_boots(
-    values: Sequence[int] | None, others: Iterable[Sequence[int]]
-) -> Sequence[int] | None:
+def _across_boots(values: Values | None, others: Iterable[Values]) -> Values | None:
     """Return the values of an attack of which each boot is a try.
 
     It also lands where it sees what it saw in a boot before. Boots in which it saw
     nothing do not count, unless the first is such a one.
     """
-    if not values or not values[_SEEN]:
+    if not values or not values.seen:
         return values
-    known = {values[_SEEN]}
-    tries, landed = values[0], values[1]
+    known = {values.seen}
+    tries, landed = values.tries, values.landed
     for each in others:
-        if each[1] or each[_SEEN]:
+        if each.landed or each.seen:
             tries += 1
-            landed += bool(each[1]) or each[_SEEN] in known
-            known.add(each[_SEEN])
-    return (tries, landed, *values[2:])
+            landed += bool(each.landed) or each.seen in known
+            known.add(each.seen)
+    return values._replace(tries=tries, landed=landed)
 
 
 def judged(
-    attack: AttackPlan, values: Sequence[int] | None, died: str, lines: Sequence[str]
+    attack: AttackPlan, values: Values | None, died: str, lines: Sequence[str]
 ) -> AttackResult:
     """Judge an attack by its effect.
 
-    ``values``: tries, landed, signal and error come first; None: it sent nothing.
-    ``died``: how the kernel ended meanwhile; empty if it went on. ``lines``: the
-    console meanwhile.
+    ``values``: None if it sent nothing. ``died``: how the kernel ended meanwhile; empty
+    if it went on. ``lines``: the console meanwhile.
     """
-    tries, landed, killed, error = (values or (1, 0, 0, 0))[:_SEEN]
+    tries, landed, killed, error, _ = values or Values(1, 0)
     if values is None and not died:
         outcome, why = Outcome.UNSUPPORTED, "it did not say how it ended"
     elif landed > attack.most * tries:
@@ -443,11 +450,11 @@ def _signal(number: int) -> str:
 
 def _seen(boot: StoredBoot) -> dict[str, _Seen]:
     """Return attack -> what is known of it in a boot; modules are among them."""
-    values: dict[str, Sequence[int]] = {}
+    values: dict[str, Values] = {}
     died: dict[str, str] = {}
     for record in map(parse_record, boot.records):
         if isinstance(record, Samples):
-            values[record.name] = record.values
+            values[record.name] = Values(*record.values)
         elif isinstance(record, Died):
             died[record.program.split()[2]] = record.how
     lines = _by_attack(boot.console)
@@ -487,8 +494,8 @@ def _refused(plan: RunPlan, seen: dict[str, dict[str, _Seen]]) -> str:
             if words[2] != _MODULE or name not in seen:
                 continue
             found = seen[name].get(words[3])
-            if found is None or found.values is None or not found.values[1]:
-                error = found.values[3] if found and found.values else 0
+            if found is None or found.values is None or not found.values.landed:
+                error = found.values.error if found and found.values else 0
                 why = _REFUSALS.get(error, errno.errorcode.get(error, "unknown"))
                 return f"the kernel did not load {words[3]}: {why}"
     return ""

@@ -87,6 +87,15 @@ static int __maybe_unused make_executable(const void *place)
 	return set_page(place, 0, _PAGE_NX);
 }
 
+/* Let something happen to each new task, which is the function's first argument. */
+static int __maybe_unused at_each_fork(kprobe_pre_handler_t handler)
+{
+	static struct kprobe forks = { .symbol_name = "wake_up_new_task" };
+
+	forks.pre_handler = handler;
+	return register_kprobe(&forks);
+}
+
 static const u8 __maybe_unused return_at_once[] = { 0xc3 };
 static const u8 __maybe_unused return_zero[] = { 0x31, 0xc0, 0xc3 };
 static const u8 __maybe_unused return_one[] = { 0xb8, 0x01, 0x00, 0x00, 0x00, 0xc3 };

@@ -9,12 +9,7 @@ static int forget(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kprobe forks = {
-	.symbol_name = "wake_up_new_task",
-	.pre_handler = forget,
-};
-
 static int break_kernel(void)
 {
-	return register_kprobe(&forks);
+	return at_each_fork(forget);
 }
