@@ -294,6 +294,7 @@ def test_a_control_in_which_nothing_can_be_attacked_is_none() -> None:
         # Places in the boot as it is, and in those for other attacks.
         ((5, 6, 7), 0, "BLOCKED", "0 of 3 tries landed"),
         ((5, 6, 5), 0, "BLOCKED", "1 of 3 tries landed"),
+        ((5, 6, 6), 0, "BLOCKED", "1 of 3 tries landed"),
         ((5, 5, 5), 0, "VULNERABLE", "2 of 3 tries landed"),
         # Where it is linked is known to all.
         ((0, 5, 6), 0, "VULNERABLE", "1 of 1 try landed"),

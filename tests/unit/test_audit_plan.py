@@ -164,6 +164,8 @@ def test_an_attack_across_boots_is_made_in_each_that_leaves_its_option(
         # It loads what the attack needs, even in boots for attacks of other kinds.
         if line in job:
             assert job.index("run attack module probe") < job.index(line)
+    # Two options that share their setting say it once.
+    assert plan.variants["users off"].cmdline.split().count("nokaslr") == 1
     boots = {n for n, boot in plan.audited.items() if "direct_map" in boot.attacks}
     assert boots == {SHIPPED, "users off"}
 

@@ -46,6 +46,14 @@ def test_the_code_has_every_attack_and_no_other(kind: str) -> None:
     assert sorted(found) == sorted(set(names(kind)))
 
 
+def test_an_object_that_kfence_watches_says_nothing_of_slabs() -> None:
+    found = all_options()["slab-freelist-hardened"]
+    for _, attacks in found.each():
+        how = attacks.plan(found.name)
+        assert re.search(how.gave_up, "BUG: KFENCE: invalid free in x")
+        assert not re.search(how.reported, "BUG: KFENCE: invalid free in x")
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_an_attack_belongs_to_one_option(arch: str) -> None:
     every = [name for each in options_on(arch).values() for name, _ in each.each()]
