@@ -156,6 +156,7 @@ def test_an_attack_across_boots_is_made_in_each_that_leaves_its_option(
     planner: Planner, image: Path
 ) -> None:
     plan = plan_audit(planner, image, twins=True)
+    assert plan.attacks["direct_map"].across_boots
     line = "run attack probe direct_map"
     for name, boot in plan.audited.items():
         its_own = "direct_map" in boot.attacks

@@ -98,10 +98,7 @@ def all_boots(options: Mapping[str, Option], *, twins: bool) -> Iterator[Boot]:
         name: each for name, each in _every(options.values()) if each.across_boots
     }
     for boot in _each_boot(options, twins=twins):
-        beside = {
-            name: each for name, each in everywhere.items() if name not in boot.attacks
-        }
-        yield boot if boot.is_twin else replace(boot, beside=beside)
+        yield boot if boot.is_twin else replace(boot, beside=everywhere)
 
 
 def _each_boot(options: Mapping[str, Option], *, twins: bool) -> Iterator[Boot]:
