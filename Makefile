@@ -58,8 +58,9 @@ lint: setup ## Check the style of Python, shell and C, and who imports what
 
 types: setup ## Check the types of the lab, its features and its tests
 	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples libvgetrandom/tests
-	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/events features/*/plots.py)
+	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/events features/*/outside features/*/plots.py)
 	$(RUN) mypy features/kstack/analysis
+	$(RUN) mypy features/scs-switch/analysis
 
 unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit
@@ -70,6 +71,7 @@ integration: setup ## Run the tests with real builds and boots (minutes)
 	./temper build kstack --arch arm64
 	./temper build kstack --variants none
 	./temper build kpkeys --variants temper,none
+	./temper build scs-switch --arch arm64 --variants reverted,temper,none
 	$(PYTEST) -v -n 2 $(CHOSEN) --durations=20 tests/integration
 	$(PYTEST) -v $(CHOSEN) tests/afterwards
 

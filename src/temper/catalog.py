@@ -20,7 +20,7 @@ from pydantic import (
 
 from temper.arch import ARCHES
 from temper.errors import InputError
-from temper.extension import judge_named
+from temper.extension import attack_named, judge_named, outside_of
 from temper.paths import FEATURES
 from temper.record.outcome import Outcome
 from temper.record.plan import Plain, Register, Switch
@@ -169,6 +169,9 @@ class Proof(TargetProgram):
     """
     limit: bool = False
     """Whether it shows a known limit: an attack that the feature does not stop."""
+    outside: str = ""
+    """Name of a function in the package ``outside`` of the feature's folder, which
+    attacks by a debugger while the program runs; empty: the program attacks."""
 
     @property
     def line(self) -> str:
@@ -436,6 +439,7 @@ def load_feature(folder: Path) -> Feature:
     _check_programs(path, feature)
     _check_workloads(path, feature)
     _check_judges(path, feature)
+    _check_outside(path, feature)
     return feature
 
 
@@ -489,6 +493,19 @@ def _check_judges(path: Path, feature: Feature) -> None:
     for name, proof in feature.proofs.items():
         try:
             judge_named(feature.folder, proof.judge, proof.params)
+        except InputError as error:
+            where = f"{path}: proofs.{name}"
+            raise InputError(f"{where}: {error.message}", error.hint) from error
+
+
+def _check_outside(path: Path, feature: Feature) -> None:
+    for name, proof in feature.proofs.items():
+        if not proof.outside:
+            continue
+        if proof.twins:
+            raise InputError(f"{path}: proofs.{name}: twins have no debugger")
+        try:
+            attack_named(outside_of(feature.folder), proof.outside)
         except InputError as error:
             where = f"{path}: proofs.{name}"
             raise InputError(f"{where}: {error.message}", error.hint) from error

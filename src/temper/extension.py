@@ -6,7 +6,7 @@ So everything about a feature is in one folder, and the lab does not name any of
 
 import importlib.util
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from inspect import Parameter, get_annotations, signature
 from pathlib import Path
@@ -27,6 +27,12 @@ Script = Callable[[Any], Mapping[str, int]]
 """Leads guests through an event, by a ``temper.run.leading.Leader``.
 
 Returns what its checks counted, by name; raises BootError if the kernel failed one.
+"""
+
+Attack = Callable[[Any], Mapping[str, Sequence[int]]]
+"""Attacks from outside, by a ``temper.run.attacking.Target``.
+
+Returns samples for the proof's judge, by name; raises BootError if the guest ends.
 """
 
 _HELP = "docs/adding-a-feature.md says what judges, plots and events are"
@@ -52,6 +58,17 @@ def script_named(folder: Path, name: str) -> Script:
     """Return the script ``name`` of the package ``folder``; raise InputError."""
     script: Script = _exported(folder, "event", name)
     return script
+
+
+def outside_of(folder: Path) -> Path:
+    """Return the package that attacks from outside, of the feature in ``folder``."""
+    return folder / "outside"
+
+
+def attack_named(folder: Path, name: str) -> Attack:
+    """Return the attack ``name`` of the package ``folder``; raise InputError."""
+    attack: Attack = _exported(folder, "attack", name)
+    return attack
 
 
 def _exported(folder: Path, what: str, name: str) -> Callable[..., Any]:

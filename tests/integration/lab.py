@@ -151,8 +151,8 @@ def init_program(arch: Arch = ARCH) -> Path:
     return init
 
 
-def new_machine(kind: type[Tcg] = Tcg) -> Tcg:
-    return kind(ARCH, Cache(), Quiet())
+def new_machine(kind: type[Tcg] = Tcg, arch: Arch = ARCH) -> Tcg:
+    return kind(arch, Cache(), Quiet())
 
 
 def boots_of(

@@ -4,42 +4,58 @@ import pytest
 from lab import new_machine, planner, prepared, run_of
 
 from temper.analysis.proof import proof_report
-from temper.catalog import Feature, feature_named, feature_names
+from temper.arch import arch_named
+from temper.catalog import Feature, Variant, feature_named, feature_names
 from temper.kernel.tree import series_folder
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 FEATURES = [feature_named(name) for name in feature_names()]
-PATCHES = tuple(str(series_folder(feature)) for feature in FEATURES)
-CONFIG = tuple(
-    dict.fromkeys(
-        option
-        for feature in FEATURES
-        for option in (*feature.config, *feature.variants["temper"].config)
-    )
-)
-# Feature -> a proof that tells on from off in seconds.
-PROOFS = {"kstack": "prediction", "kpkeys": "user-pte"}
+# Architecture -> feature -> a proof that tells on from off in seconds.
+PROOFS = {
+    "x86_64": {"kstack": "prediction", "kpkeys": "user-pte"},
+    "arm64": {"kstack": "prediction", "scs-switch": "nmi"},
+}
+TRIED = [(arch, name) for arch, proofs in PROOFS.items() for name in proofs]
 
 
-def with_all_series(feature: Feature) -> Feature:
+def on(arch: str) -> list[Feature]:
+    """Return the features that an architecture has."""
+    return [feature for feature in FEATURES if arch in feature.architectures]
+
+
+def with_all_series(feature: Feature, arch: str) -> Feature:
     """Return the feature with its control and ``temper`` on the kernel of all."""
-    change = {"patches": PATCHES, "config": CONFIG}
-    names = (feature.control, "temper")
-    variants = {
-        name: feature.variants[name].model_copy(update=change) for name in names
+    config = dict.fromkeys(
+        option
+        for each in on(arch)
+        for option in (*each.config, *each.variants["temper"].config)
+    )
+    change = {
+        "patches": tuple(str(series_folder(each)) for each in on(arch)),
+        "config": tuple(config),
     }
+    hardened = feature.variants["temper"].model_copy(update=change)
+    variants = {feature.control: control(feature, change), "temper": hardened}
     return feature.model_copy(update={"config": (), "variants": variants})
 
 
+def control(feature: Feature, change: dict[str, tuple[str, ...]]) -> Variant:
+    """Return the control on the kernel of all, if a parameter is what makes it one."""
+    own = feature.variants[feature.control]
+    return own.model_copy(update=change) if own.cmdline else own
+
+
 def test_every_feature_is_tried() -> None:
-    assert set(PROOFS) == {feature.name for feature in FEATURES}
+    for arch, proofs in PROOFS.items():
+        assert set(proofs) == {feature.name for feature in on(arch)}
 
 
 @pytest.mark.check_all
-@pytest.mark.parametrize("name", PROOFS)
-def test_it_holds_beside_the_others(name: str) -> None:
-    feature = with_all_series(feature_named(name))
-    plan = planner().prove(feature, ["temper"], [PROOFS[name]])
-    report = proof_report(run_of(prepared(plan), new_machine()))
+@pytest.mark.parametrize(("arch", "name"), TRIED)
+def test_it_holds_beside_the_others(arch: str, name: str) -> None:
+    feature = with_all_series(feature_named(name), arch)
+    lab = arch_named(arch)
+    plan = planner(lab).prove(feature, ["temper"], [PROOFS[arch][name]])
+    report = proof_report(run_of(prepared(plan), new_machine(arch=lab)))
     assert report.proven, report

@@ -4,6 +4,7 @@ from temper.kernel.bases import base_named, base_names
 from temper.kernel.builder import Kernel, KernelSpec, build, expected_seconds
 from temper.kernel.cache import Cache
 from temper.kernel.config import Options, check_needs, parse_config
+from temper.kernel.debugged import Debugged
 from temper.kernel.footprint import footprint
 from temper.kernel.given import Given, Image, find_given, ready_image
 from temper.kernel.headers import (
@@ -20,6 +21,7 @@ from temper.kernel.watched import Watched, watched
 __all__ = [
     "Beside",
     "Cache",
+    "Debugged",
     "Devel",
     "Folder",
     "Given",

@@ -1,6 +1,7 @@
 """Where kernels run: one small interface, one file per kind of machine."""
 
 from temper.machine.base import (
+    Attack,
     BootRequest,
     BootResult,
     Clock,
@@ -9,15 +10,17 @@ from temper.machine.base import (
     Needs,
 )
 from temper.machine.kinds import DEFAULT_KIND, KINDS, kind_named
-from temper.machine.qemu import Guest
+from temper.machine.qemu import Gdb, Guest
 from temper.machine.watcher import StoppedError, Watcher
 
 __all__ = [
     "DEFAULT_KIND",
     "KINDS",
+    "Attack",
     "BootRequest",
     "BootResult",
     "Clock",
+    "Gdb",
     "Guest",
     "Limits",
     "Machine",

@@ -1,15 +1,19 @@
 """What every machine can do, and what it says about itself."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
 from temper.arch import Arch
 from temper.kernel import Watched
-from temper.machine.qemu import Guest
+from temper.machine.qemu import Gdb, Guest
 from temper.machine.watcher import Watcher
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord
+
+Attack = Callable[[Gdb], Mapping[str, Sequence[int]]]
+"""Attacks a guest that stands still; returns samples, by name."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class BootRequest:
     """More options of the machine."""
     watched: Watched | None = None
     """The register whose open stretches to measure, if its clock is exact."""
+    attacks: Mapping[str, Attack] = field(default_factory=dict, hash=False)
+    """Program of the job -> what attacks by a debugger while it runs."""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ import json
 import re
 import shlex
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from temper.arch import Arch
 from temper.errors import BootError, InfraError
 from temper.kernel import Cache
 from temper.machine.base import (
+    Attack,
     BootRequest,
     BootResult,
     Clock,
@@ -21,11 +23,13 @@ from temper.machine.capacity import host_capacity
 from temper.machine.host import host_title
 from temper.machine.plugin import api_level, build_plugin
 from temper.machine.qemu import (
+    Gdb,
     Guest,
     Launch,
     Process,
     check_cpu,
     console_words,
+    debugger_words,
     escaped,
     led_words,
     probe_cpu,
@@ -42,6 +46,8 @@ from temper.record.wire import (
     Classes,
     End,
     Exposure,
+    Samples,
+    Start,
     WireError,
     Workload,
     parse_line,
@@ -55,6 +61,7 @@ _OVERHEAD = 256
 _EXACT_CLOCK = "counts executed instructions (QEMU icount, shift=0): 1 ns each"
 
 _POLL = 0.05
+_DEBUGGER_S = 60.0
 
 
 class Tcg:
@@ -133,11 +140,15 @@ class Tcg:
             writes.write_text(request.watched.as_lines(), encoding="ascii")
             out = work / "exposure"
             command += self._plugin_words("exposure", out=out, writes=writes)
+        if request.attacks:
+            command += debugger_words(work)
+        job = _Job(command, work, self._limits, watcher, request.attacks)
         try:
-            _Job(command, work, self._limits, watcher).run()
+            job.run()
             console = text_of(work / "console")
             _check_room(console)
             records = _records(text_of(work / "records"), console)
+            records = _with_found(records, job.found)
         except BootError as error:
             error.records = text_of(work / "records").splitlines()
             if error.console.strip() or text_of(work / "records"):
@@ -204,6 +215,10 @@ class _Job:
     work: Path
     limits: Limits
     watcher: Watcher
+    attacks: Mapping[str, Attack]
+    """Program -> what attacks while it runs."""
+    found: dict[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    """Program -> what its attack brought back."""
 
     def run(self) -> None:
         """Wait for QEMU's end; raise if it was not of the guest's own will."""
@@ -215,7 +230,7 @@ class _Job:
         end = time.monotonic() + self.limits.total
         silence = Wait(self.watcher, self.limits.silence)
         size = -1
-        ended = _Ended(self.work / "records")
+        programs = _Programs(self.work / "records")
         while qemu.running:
             if self.watcher.stop.wait(_POLL):
                 raise StoppedError
@@ -223,11 +238,27 @@ class _Job:
             if (written := self._written()) != size:
                 size = written
                 silence.restart()
-                self.watcher.on_program(ended.count())
+                programs.read()
+                self.watcher.on_program(programs.ended)
+                if programs.running in self.attacks.keys() - self.found.keys():
+                    self._attack(programs.running)
+                    silence.restart()
             if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
             if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
+
+    def _attack(self, program: str) -> None:
+        self.watcher.on_wait(f"{program} is under attack by a debugger")
+        try:
+            with Gdb(self.work / "debugger", _DEBUGGER_S, self.watcher) as gdb:
+                self.found[program] = self.attacks[program](gdb)
+        except BootError as error:
+            console = text_of(self.work / "console")
+            said = last_line(console)
+            raise BootError(
+                f"{error.message}; last on its console: {said}", console=console
+            ) from error
 
     def _written(self) -> int:
         files = (self.work / "console", self.work / "records")
@@ -241,23 +272,34 @@ class _Job:
         )
 
 
-class _Ended:
-    """Counts the programs of a job that have ended, by their records."""
+class _Programs:
+    """Which programs of a job have run, and which one does, by their records."""
 
     def __init__(self, records: Path) -> None:
         self._records = records
         self._read = 0
-        self._count = 0
+        self.ended = 0
+        """How many programs have ended."""
+        self.running = ""
+        """The one that has not; empty: none runs."""
 
-    def count(self) -> int:
-        """Read the lines that have come since the last time; count all so far."""
-        if self._records.exists():
-            with self._records.open("rb") as file:
-                file.seek(self._read)
-                lines, newline, _torn = file.read().rpartition(b"\n")
-            self._read += len(lines + newline)
-            self._count += lines.count(b'"type":"exit"')
-        return self._count
+    def read(self) -> None:
+        """Read the lines that have come since the last time."""
+        if not self._records.exists():
+            return
+        with self._records.open("rb") as file:
+            file.seek(self._read)
+            lines, newline, _torn = file.read().rpartition(b"\n")
+        self._read += len(lines + newline)
+        for line in lines.splitlines():
+            if b'"type":"exit"' in line:
+                self.ended += 1
+                self.running = ""
+            elif started := _STARTED.search(line):
+                self.running = started[1].decode()
+
+
+_STARTED = re.compile(rb'"type":"start","program":"([^"]*)"')
 
 
 _BAD_END = re.compile(r"Kernel panic - not syncing.*|temper init: .*|.*BUG: .*")
@@ -294,6 +336,23 @@ def _records(text: str, console: str) -> list[AnyRecord]:
         f"the kernel stopped {where}; last on its console: {last_line(console)}",
         console=console,
     )
+
+
+def _with_found(
+    records: Sequence[AnyRecord], found: Mapping[str, Mapping[str, Sequence[int]]]
+) -> list[AnyRecord]:
+    """Add what attacks from outside found to the records of their programs."""
+    whole: list[AnyRecord] = []
+    for record in records:
+        whole.append(record.model_copy(update={"n": len(whole)}))
+        if isinstance(record, Start):
+            for name, values in found.get(record.program, {}).items():
+                whole.append(
+                    Samples(
+                        n=len(whole), type="samples", name=name, values=list(values)
+                    )
+                )
+    return whole
 
 
 def _counted(

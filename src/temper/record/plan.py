@@ -142,6 +142,8 @@ class ProofPlan(Plain):
     """Whether it compares a variant's twins, instead of attacking one boot."""
     limit: bool = False
     """Whether it shows a known limit: an attack that the feature does not stop."""
+    outside: str = ""
+    """The function that attacks by a debugger meanwhile; empty: none does."""
 
 
 class Weighed(Plain):
@@ -372,6 +374,15 @@ class Scripts(Plain):
     """Options of the machine that the events need."""
 
 
+class Outside(Plain):
+    """The code that attacks guests from outside."""
+
+    folder: str
+    """A Python package with a function for each attack."""
+    digest: str
+    """SHA-256 over its files."""
+
+
 class HostLoad(Plain):
     """What disturbs the boots of a run on purpose."""
 
@@ -457,6 +468,8 @@ class RunPlan(Plain):
     """What disturbs its boots (selftest)."""
     scripts: Scripts | None = None
     """What leads its boots, instead of a job (events)."""
+    outside: Outside | None = None
+    """What attacks by a debugger (prove)."""
     twins: Twins | None = None
     """What proofs compare (prove)."""
     options: dict[str, OptionPlan] = Field(default_factory=dict)
@@ -502,6 +515,8 @@ class RunPlan(Plain):
             raise ValueError(f"a plan to {self.kind} needs {', '.join(missing)}")
         if self.twins is None and any(proof.twins for proof in self.proofs.values()):
             raise ValueError("a proof compares twins, but there are none")
+        if not self.outside and any(proof.outside for proof in self.proofs.values()):
+            raise ValueError("a proof attacks from outside, but nothing is said of it")
         if self.twins and max(slot.repeat for slot in self.slots) > 2:
             raise ValueError("a variant has two twins")
         if self.scripts and self.kind is not Kind.EVENTS:

@@ -13,13 +13,21 @@ from pathlib import Path
 
 from temper.digest import file_digest
 from temper.errors import BootError, InfraError
-from temper.machine import BootRequest, BootResult, Machine, StoppedError, Watcher
+from temper.machine import (
+    Attack,
+    BootRequest,
+    BootResult,
+    Machine,
+    StoppedError,
+    Watcher,
+)
 from temper.process import SCRATCH_FULL_HINT
 from temper.progress import Progress, Task
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.console import last_of_programs
 from temper.record.plan import Kind, RunPlan, Slot
 from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
+from temper.run.attacking import attack
 from temper.run.audited import boot_on
 from temper.run.initramfs import pack, pack_for_kexec
 from temper.run.leading import lead
@@ -163,10 +171,21 @@ class Campaign:
             led=self.plan.scripts is not None,
             hardware=self.plan.scripts.hardware if self.plan.scripts else (),
             watched=setup.watched,
+            attacks=self._attacks(slot, setup),
         )
         if layout := self.plan.layouts.get(slot.repeat):
             return replace(request, seed=layout.seed)
         return request if seed is None else replace(request, cpus=1, seed=seed)
+
+    def _attacks(self, slot: Slot, setup: Setup) -> dict[str, Attack]:
+        """Return what attacks a boot from outside, by the program that it goes with."""
+        if not self.plan.outside or not setup.debugged:
+            return {}
+        return {
+            proof.line: attack(self.plan.outside, proof, setup.debugged)
+            for proof in self.plan.proofs.values()
+            if proof.outside and self.plan.runs(slot, proof.line)
+        }
 
     def _initramfs(
         self, slot: Slot, exact: bool, work: Path, lines: Sequence[str]

@@ -5,19 +5,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from temper.errors import BootError, InputError, TemperError
+from temper.errors import BootError
 from temper.extension import script_named
 from temper.machine import (
     BootRequest,
     BootResult,
     Guest,
     Machine,
-    StoppedError,
     Watcher,
 )
 from temper.paths import absolute
 from temper.record.plan import Scripts
 from temper.record.wire import AnyRecord, Samples
+from temper.run.scripts import blaming
 
 
 @dataclass
@@ -89,18 +89,11 @@ def lead(
     own.mkdir()
     leader = Leader(machine, request, own, watcher)
     try:
-        records = _samples(script(leader))
+        with blaming(f"the event '{name}'", Path(scripts.folder)):
+            records = _samples(script(leader))
     except BootError as error:
         error.console = leader.console
         raise
-    except (TemperError, StoppedError, OSError):
-        raise
-    except (Exception, SystemExit) as error:
-        # This is the feature's own code, so its author must fix any error in it.
-        raise InputError(
-            f"the event '{name}' cannot go on: {type(error).__name__}: {error}",
-            f"fix it in {scripts.folder}",
-        ) from error
     return BootResult(records, leader.console)
 
 

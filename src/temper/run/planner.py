@@ -11,7 +11,7 @@ from temper.catalog import Feature, Proof, Variant, check_known
 from temper.debian import apt_for
 from temper.digest import code_digest, file_digest, key_of
 from temper.errors import InputError
-from temper.extension import judges_of
+from temper.extension import judges_of, outside_of
 from temper.invocation import as_typed
 from temper.kernel import (
     Cache,
@@ -32,6 +32,7 @@ from temper.record.plan import (
     Kind,
     Layout,
     Module,
+    Outside,
     ProofPlan,
     Root,
     RunPlan,
@@ -251,6 +252,7 @@ class Planner:
             work=self._work(
                 _prove_job(part, twins=False), PROOF_CPUS, part, exact=False
             ),
+            outside=_outside(part),
             twins=_twins(part),
             slots=(
                 *_slots(_booted(part, added, twins=False), (0,)),
@@ -490,6 +492,7 @@ def _proof_plan(proof: Proof) -> ProofPlan:
         params=proof.params,
         twins=proof.twins,
         limit=proof.limit,
+        outside=proof.outside,
     )
 
 
@@ -567,6 +570,14 @@ def _other_layouts(count: int) -> dict[int, Layout]:
         REPEATS + n: Layout(seed=TWIN_SEEDS[-1] + 1 + n, spacer=37 * (n + 1) % 256)
         for n in range(count - 1)
     }
+
+
+def _outside(part: Feature) -> Outside | None:
+    """Return what attacks from outside; None: no proof of the part does."""
+    if not any(proof.outside for proof in part.proofs.values()):
+        return None
+    folder = outside_of(part.folder)
+    return Outside(folder=portable(folder), digest=code_digest(folder))
 
 
 def _twins(part: Feature) -> Twins | None:

@@ -11,6 +11,7 @@ from temper.errors import InputError
 from temper.kernel import (
     Beside,
     Cache,
+    Debugged,
     Devel,
     Folder,
     Given,
@@ -57,6 +58,8 @@ class Setup:
     """A folder whose contents go there, too."""
     watched: Watched | None = None
     """What to know of the kernel to watch the plan's register, if it has one."""
+    debugged: Debugged | None = None
+    """What a debugger must know of it, if the plan has one."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,13 @@ def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
     setups = {name: made[variant.kernel] for name, variant in plan.variants.items()}
     if plan.watched:
         setups = _watching(plan, plan.watched, setups, workshop)
+    if plan.outside:
+        setups = {
+            name: replace(
+                setup, debugged=Debugged.of(workshop.kernel(plan.variants[name].kernel))
+            )
+            for name, setup in setups.items()
+        }
     return Prepared(plan, setups)
 
 

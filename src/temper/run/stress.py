@@ -18,6 +18,7 @@ from temper.record.plan import (
 from temper.run.planner import Planner, module_plan
 from temper.run.programs import programs, target_programs
 from temper.stress import Stress, stress_of
+from temper.workloads import TARGET
 
 
 def plan_stress(
@@ -87,7 +88,7 @@ def _kernel(
 
 def _work(planner: Planner, stress: Stress, seconds: int) -> Work:
     sources = {stress.program: stress.sources}
-    own = programs(planner.arch, stress.folder, sources, "stress")
+    own = programs(planner.arch, stress.folder, sources, "stress", include=[TARGET])
     modules = (stress.folder / f"{name}.c" for name in stress.modules)
     return Work(
         job=(f"run {stress.program} {seconds}",),

@@ -4,10 +4,12 @@ All of Temper that starts a QEMU starts it here.
 """
 
 from temper.machine.qemu.cpu import check_cpu, probe_cpu
+from temper.machine.qemu.gdb import Gdb, Stop
 from temper.machine.qemu.guest import Guest
 from temper.machine.qemu.launch import (
     Launch,
     console_words,
+    debugger_words,
     escaped,
     led_words,
     monitor_words,
@@ -19,12 +21,15 @@ from temper.machine.qemu.led import Led
 from temper.machine.qemu.process import Process, text_of
 
 __all__ = [
+    "Gdb",
     "Guest",
     "Launch",
     "Led",
     "Process",
+    "Stop",
     "check_cpu",
     "console_words",
+    "debugger_words",
     "escaped",
     "led_words",
     "monitor_words",

@@ -103,6 +103,13 @@ def monitor_words(work: Path) -> list[str]:
     return ["-chardev", monitor, "-mon", "chardev=monitor,mode=control"]
 
 
+def debugger_words(work: Path) -> list[str]:
+    """Give QEMU a debugger that is a socket in ``work``."""
+    path = escaped(work / "debugger")
+    socket = f"socket,id=debugger,path={path},server=on,wait=off"
+    return ["-chardev", socket, "-gdb", "chardev:debugger"]
+
+
 def led_words(work: Path) -> list[str]:
     """Give a guest all that it is led by."""
     return [*console_words(work), *port_words(work), *monitor_words(work)]

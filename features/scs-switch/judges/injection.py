@@ -1,0 +1,144 @@
+"""Judge of the proof that no instruction of a switch of stacks can be interrupted."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from temper.assembly import arm64_assembly
+from temper.stats.judging import (
+    Arrays,
+    Ints,
+    Series,
+    Verdict,
+    concluded,
+    unsupported,
+)
+
+_COLUMNS = 5
+_OFFSET, _WORD, _TAKEN_AT, _TAKEN, _WRONG = range(_COLUMNS)
+_RETURN = 0xD65F_03C0
+
+_WRONG_WORDS = (
+    "SCS pointer",
+    "stack pointer",
+    "saved SCS pointer of the previous task",
+    "saved stack pointer of the previous task",
+    "current task",
+)
+
+
+def injection(samples: Arrays, _definitions: Arrays, *, functions: float) -> Verdict:
+    """Judge interrupts at every instruction of functions.
+
+    Each array of ``samples`` is of one function in one kind of call, with rows of five:
+    the offset of an instruction; its code; the offset of that before which an interrupt
+    was taken first, or -1 if that was elsewhere; 1 if it was taken by the time that the
+    function returned, or else 0; and what was wrong then, a bit for each of
+    ``_WRONG_WORDS``.
+
+    VULNERABLE if anything was wrong. UNSUPPORTED if there are not as many arrays as
+    ``functions``, one does not have all instructions from the first to the return, or
+    an interrupt was not taken in time: those were not attacked. BLOCKED otherwise.
+    """
+    tables = {name: values.reshape(-1, _COLUMNS) for name, values in samples.items()}
+    landed = [
+        _told(name, rows) for name, rows in tables.items() if rows[:, _WRONG].any()
+    ]
+    if not landed and (why := _incomplete(tables, functions)):
+        return unsupported(why)
+    visits = sum(map(len, tables.values()))
+    wrong = sum(int(np.count_nonzero(rows[:, _WRONG])) for rows in tables.values())
+    at_once = sum(int(_taken_at_once(rows).sum()) for rows in tables.values())
+    found = concluded(
+        landed,
+        [],
+        f"{visits} interrupts at all instructions left all as it must be; "
+        f"{at_once} were taken at once, the others when they were unmasked",
+        {"interrupts": visits, "at once": at_once, "wrong": wrong},
+    )
+    return replace(found, series=_series(tables))
+
+
+def _incomplete(tables: Arrays, functions: float) -> str:
+    """Return why not everything was attacked; empty: it was."""
+    if not tables:
+        return "the kernel has no shadow call stacks"
+    if len(tables) != functions:
+        return f"{len(tables)} kinds of calls instead of {functions:.0f} were attacked"
+    for name, rows in tables.items():
+        offsets = np.unique(rows[:, _OFFSET])
+        if not np.array_equal(offsets, np.arange(0, 4 * len(offsets), 4)):
+            return f"{name}: not all instructions were attacked"
+        if rows[-1, _WORD] != _RETURN:
+            return f"{name}: it was not attacked up to its return"
+        if late := int(np.count_nonzero(rows[:, _TAKEN] == 0)):
+            return f"{name}: {late} interrupts were not taken before it returned"
+    return ""
+
+
+def _taken_at_once(rows: Ints) -> NDArray[np.bool_]:
+    at_once: NDArray[np.bool_] = rows[:, _TAKEN_AT] == rows[:, _OFFSET]
+    return at_once
+
+
+def _told(name: str, rows: Ints) -> str:
+    """Say where a function is open, and what was wrong."""
+    wrong = rows[rows[:, _WRONG] != 0]
+    bits = int(np.bitwise_or.reduce(wrong[:, _WRONG]))
+    what = [word for bit, word in enumerate(_WRONG_WORDS) if bits >> bit & 1]
+    code = dict(zip(rows[:, _OFFSET].tolist(), rows[:, _WORD].tolist(), strict=True))
+    offsets = np.unique(_open(rows))
+    runs = np.split(offsets, np.flatnonzero(np.diff(offsets) != 4) + 1)
+    places = [
+        " to ".join(f"+{at:#x} ({arm64_assembly(code[at])})" for at in _ends(run))
+        for run in runs
+    ]
+    return (
+        f"{name}: open at {len(offsets)} of {len(code)} instructions, "
+        f"{'; '.join(places)}: wrong {', '.join(what)}"
+    )
+
+
+def _open(rows: Ints) -> Ints:
+    """Return the offsets where interrupts did harm.
+
+    One that was masked did it where it was taken in the end.
+    """
+    wrong = rows[rows[:, _WRONG] != 0]
+    taken_at = wrong[:, _TAKEN_AT]
+    places: Ints = np.where(taken_at < 0, wrong[:, _OFFSET], taken_at)
+    return places
+
+
+def _ends(run: Ints) -> list[int]:
+    """Return the first and the last of a run; one, if that is all."""
+    return [int(each) for each in np.unique(run[[0, -1]])]
+
+
+def _series(tables: Arrays) -> Series:
+    """Return a table for each function: offset, code, a state for each kind of call.
+
+    A state is 0 if all interrupts were masked, 1 if one was taken at once and 2 if
+    one did harm.
+    """
+    found: Series = {}
+    for name in dict.fromkeys(map(_function, tables)):
+        kinds = [rows for full, rows in tables.items() if _function(full) == name]
+        offsets, first = np.unique(kinds[0][:, _OFFSET], return_index=True)
+        states = [_states(rows, offsets) for rows in kinds]
+        columns = [offsets, kinds[0][first, _WORD], *states]
+        found[name] = np.column_stack(columns).tolist()
+    return found
+
+
+def _function(name: str) -> str:
+    return name.partition(" for ")[0]
+
+
+def _states(rows: Ints, offsets: Ints) -> Ints:
+    """Return the state of a function at each offset, in calls of one kind."""
+    at_once = np.isin(offsets, rows[_taken_at_once(rows), _OFFSET])
+    harmed = np.isin(offsets, _open(rows))
+    states: Ints = np.where(harmed, 2, at_once.astype(np.int64))
+    return states

@@ -1,0 +1,199 @@
+"""What must hold when a function that switches stacks has returned."""
+
+from dataclasses import dataclass, field
+
+from temper.run.attacking import Target
+
+# What is wrong, a bit for each; judges/injection.py has their names.
+SCS, STACK, PREV_SCS, PREV_STACK, CURRENT = (1 << n for n in range(5))
+
+SWITCH = "a task's switch"
+IN_USER, IN_KERNEL = "an interrupt in user mode", "an interrupt in the kernel"
+SOFTIRQ = "softirqs"
+
+_WORD = (1 << 64) - 1
+_SCS_SIZE = 4096
+"""Bytes of a shadow call stack, with pages of 4 KiB."""
+
+# In struct cpu_context, which begins with x19: its sp and pc.
+_SAVED_SP, _SAVED_PC = 11 * 8, 12 * 8
+
+# PSTATE of what was interrupted comes after its PC; 0 is user mode.
+_MODE = 0xF
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A CPU that stands still, and what it sees."""
+
+    target: Target
+    number: int
+
+    def register(self, name: str) -> int:
+        """Read a register."""
+        return self.target.gdb.register(self.number, name)
+
+    def set_register(self, name: str, value: int) -> None:
+        """Write one."""
+        self.target.gdb.set_register(self.number, name, value)
+
+    def word(self, address: int) -> int:
+        """Read memory."""
+        return self.target.gdb.word(self.number, address)
+
+    def set_word(self, address: int, value: int) -> None:
+        """Write memory."""
+        self.target.gdb.set_word(self.number, address, value)
+
+    def offset(self, name: str) -> int:
+        """Return one of the kernel's offsets."""
+        return self.target.kernel.constants[name]
+
+    def symbol(self, name: str) -> int:
+        """Return the address of a symbol."""
+        return self.target.kernel.symbols.address(name)
+
+    @property
+    def current(self) -> int:
+        """The task that the kernel takes for running."""
+        return self.register("SP_EL0")
+
+    def task_scs(self, task: int) -> range:
+        """Return the addresses of a task's shadow call stack."""
+        base = self.word(task + self.offset("TSK_TI_SCS_BASE"))
+        return range(base, base + _SCS_SIZE)
+
+    def irq_scs(self) -> range:
+        """Return those of the shadow call stack for interrupts."""
+        pointer = self.symbol("irq_shadow_call_stack_ptr")
+        base = self.word((pointer + self.register("TPIDR_EL1")) & _WORD)
+        return range(base, base + _SCS_SIZE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A register, or a word of memory, and what must be there in the end."""
+
+    bit: int
+    value: int
+    register: str = ""
+    address: int = 0
+
+    def is_right(self, cpu: Cpu) -> bool:
+        """Say whether it is there."""
+        there = cpu.register(self.register) if self.register else cpu.word(self.address)
+        return there == self.value
+
+    def repair(self, cpu: Cpu) -> None:
+        """Put it there."""
+        if self.register:
+            cpu.set_register(self.register, self.value)
+        else:
+            cpu.set_word(self.address, self.value)
+
+
+@dataclass
+class SwitchCall:
+    """A call of a function that changes the stacks; ``Call`` says what each part is."""
+
+    cpu: Cpu
+    kind: str
+    returns_to: int
+    stack: int
+    scs: int
+    """The SCS pointer when it returns."""
+    places: list[Place]
+    tasks: tuple[int, ...]
+    """The tasks whose stacks are in use meanwhile."""
+    nested: int = field(init=False)
+    _harmful: int | None = field(default=None, init=False)
+    """What was in the register of the SCS pointer, but is none."""
+
+    def __post_init__(self) -> None:
+        self.nested = self.cpu.symbol("call_on_irq_stack")
+
+    def taken(self) -> int:
+        """Have handlers save their return addresses nowhere but on a shadow stack."""
+        found = self.cpu.register("x18")
+        stacks = [self.cpu.irq_scs(), *map(self.cpu.task_scs, self.tasks)]
+        if any(found in stack for stack in stacks):
+            return 0
+        self._harmful = found
+        self.cpu.set_register("x18", self.scs)
+        return SCS
+
+    def at_nested(self) -> int:
+        """Have current's SCS pointer saved for current, or no pointer at all.
+
+        In the second case, the handler is called where it is.
+        """
+        if self.cpu.register("x18") in self.cpu.task_scs(self.cpu.current):
+            return 0
+        self.cpu.set_register("pc", self.cpu.register("x1"))
+        return SCS
+
+    def resumed(self) -> None:
+        """Put back what ``taken`` took away."""
+        if self._harmful is not None:
+            self.cpu.set_register("x18", self._harmful)
+        self._harmful = None
+
+    def returned(self) -> int:
+        """Compare everything with what it must be."""
+        wrong = [place for place in self.places if not place.is_right(self.cpu)]
+        for place in wrong:
+            place.repair(self.cpu)
+        return sum(place.bit for place in wrong)
+
+
+def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
+    """Expect the next task's stacks, and those of the previous one saved."""
+    prev, task = cpu.register("x0"), cpu.register("x1")
+    context = cpu.offset("THREAD_CPU_CONTEXT")
+    stack = cpu.word(task + context + _SAVED_SP)
+    scs = cpu.word(task + cpu.offset("TSK_TI_SCS_SP"))
+    saved_scs, saved_stack = (
+        prev + cpu.offset("TSK_TI_SCS_SP"),
+        prev + context + _SAVED_SP,
+    )
+    return SwitchCall(
+        cpu=cpu,
+        kind=SWITCH,
+        returns_to=cpu.word(task + context + _SAVED_PC),
+        stack=stack,
+        scs=scs,
+        places=[
+            Place(SCS, scs, "x18"),
+            Place(STACK, stack, "sp"),
+            Place(CURRENT, task, "SP_EL0"),
+            Place(PREV_SCS, cpu.register("x18"), address=saved_scs),
+            Place(PREV_STACK, cpu.register("sp"), address=saved_stack),
+        ],
+        tasks=(prev, task),
+    )
+
+
+def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
+    """Expect the task's stacks again."""
+    stack, scs, task = cpu.register("sp"), cpu.register("x18"), cpu.current
+    return SwitchCall(
+        cpu=cpu,
+        kind=_cause(cpu),
+        returns_to=cpu.register("x30"),
+        stack=stack,
+        scs=scs,
+        places=[
+            Place(SCS, scs, "x18"),
+            Place(STACK, stack, "sp"),
+            Place(CURRENT, task, "SP_EL0"),
+        ],
+        tasks=(task,),
+    )
+
+
+def _cause(cpu: Cpu) -> str:
+    """Say what a call of call_on_irq_stack() is for."""
+    if not (regs := cpu.register("x0")):
+        return SOFTIRQ
+    state = cpu.word(regs + cpu.offset("S_PC") + 8)
+    return IN_KERNEL if state & _MODE else IN_USER

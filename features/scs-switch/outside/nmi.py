@@ -1,0 +1,93 @@
+"""Raises an NMI at every instruction that switches stacks."""
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+
+from temper.run.attacking import Target
+from temper.run.injection import Function, Injector
+
+from .calls import (
+    IN_KERNEL,
+    IN_USER,
+    SOFTIRQ,
+    SWITCH,
+    Cpu,
+    SwitchCall,
+    of_call_on_irq_stack,
+    of_cpu_switch_to,
+)
+from .machine import interrupt
+
+_RETURN = 0xD65F_03C0
+_MOST = 1 << 10
+"""Bytes of code in which a function returns."""
+
+_ATTACKED = {
+    "cpu_switch_to": (of_cpu_switch_to, (SWITCH,)),
+    "call_on_irq_stack": (of_call_on_irq_stack, (IN_USER, IN_KERNEL, SOFTIRQ)),
+}
+"""Function -> what its calls are looked at by, and their kinds."""
+
+
+def nmi(target: Target) -> dict[str, Sequence[int]]:
+    """Return what became of each NMI: see judges/README.md for the rows.
+
+    Nothing, if the kernel has no shadow call stacks.
+    """
+    found: dict[str, Sequence[int]] = {}
+    if "TSK_TI_SCS_SP" in target.kernel.constants:
+        injector = Injector(target.gdb, interrupt(target), pc="pc", sp="sp")
+        for name, (call, kinds) in _ATTACKED.items():
+            function, code = _function(target, name, call)
+            for kind in kinds:
+                found[f"{name} for {kind}"] = list(
+                    _rows(injector, function, code, kind, target)
+                )
+    _end(target)
+    return found
+
+
+def _rows(
+    injector: Injector,
+    function: Function,
+    code: Sequence[int],
+    kind: str,
+    target: Target,
+) -> Iterator[int]:
+    for _ in range(target.samples):
+        for word, visit in zip(code, injector.visits(function, kind), strict=True):
+            at = _offset(function, visit.address)
+            taken_at = _offset(function, visit.taken_at)
+            yield from (at, word, taken_at, visit.taken, visit.wrong)
+
+
+def _function(
+    target: Target, name: str, call: Callable[[Cpu], SwitchCall]
+) -> tuple[Function, Sequence[int]]:
+    """Return a function up to its return, and its code as it was patched."""
+    start = target.kernel.symbols.address(name)
+    with target.gdb.breakpoint(start):
+        # In user mode, a CPU does not see the kernel's memory.
+        cpu = target.gdb.run().cpu
+    memory = target.gdb.memory(cpu, start, _MOST)
+    code = [word for (word,) in struct.iter_unpack("<I", memory)]
+    code = code[: code.index(_RETURN) + 1]
+    addresses = range(start, start + 4 * len(code), 4)
+    function = Function(name, addresses, lambda cpu: call(Cpu(target, cpu)))
+    return function, code
+
+
+def _offset(function: Function, address: int | None) -> int:
+    """Return the offset of an instruction; -1: it is elsewhere, or none."""
+    if address is None or address not in function.instructions:
+        return -1
+    return address - function.instructions[0]
+
+
+def _end(target: Target) -> None:
+    """Have proof/switches.c end, by another answer to getppid()."""
+    gdb = target.gdb
+    with gdb.breakpoint(target.kernel.symbols.address("__arm64_sys_getppid")):
+        cpu = gdb.run().cpu
+    gdb.set_register(cpu, "x0", 0)
+    gdb.set_register(cpu, "pc", gdb.register(cpu, "x30"))

@@ -1,0 +1,201 @@
+"""Raises an event at every instruction of a function, and sees what it does there.
+
+A debugger stops the guest before an instruction, so an interrupt comes exactly there,
+which no program could time. What must hold when the function returns is for the caller
+to say: this module knows no function, no event and no register but two.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Protocol
+
+from temper.errors import BootError
+from temper.machine.qemu import Gdb
+
+_CALLS = 64
+"""Calls in which an instruction of a function has to be reached."""
+_CALLS_OF_A_KIND = 10_000
+"""Calls among which is one of the kind that is attacked."""
+_RETURN_S = 20.0
+"""Seconds in which a call returns, even while others want the CPU."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that comes in between two instructions of a CPU."""
+
+    raised: Callable[[int], None]
+    """Makes it pending on a CPU."""
+    pending: Callable[[int], bool]
+    """Says whether it still is."""
+    entry: int
+    """Address of the code that a CPU which takes it goes on with."""
+    back: Callable[[int], int]
+    """Says there what a CPU will come back to."""
+
+
+class Call(Protocol):
+    """One call of the function, by a CPU.
+
+    What is not as it must be is a number with a bit for each thing.
+    """
+
+    kind: str
+    """What it is for; each kind is attacked by itself."""
+    returns_to: int
+    """Address of the code that it returns to."""
+    stack: int
+    """The stack pointer there."""
+    nested: int
+    """Address of code by which a handler of the event may do harm."""
+
+    def taken(self) -> int:
+        """Say what is wrong where the CPU takes the event, and prevent harm by it.
+
+        Not all harm can be repaired, and the guest is to live on.
+        """
+
+    def at_nested(self) -> int:
+        """Do the same where the handler has got to ``nested``."""
+
+    def resumed(self) -> None:
+        """Undo what prevents harm, once the CPU is back in the function."""
+
+    def returned(self) -> int:
+        """Say what is wrong when the function has returned, and repair it."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """The function that events are raised in."""
+
+    name: str
+    instructions: Sequence[int]
+    """Their addresses; the first one is where it is entered."""
+    entered: Callable[[int], Call]
+    """Looks at a call by a CPU that has just begun."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What became of an event that was raised at an instruction."""
+
+    address: int
+    taken_at: int | None
+    """Address of the instruction before which the CPU took it first; None: nowhere."""
+    taken: bool
+    """Whether the CPU has taken it by the time that the function has returned."""
+    wrong: int
+    """What was not as it must be; see ``Call``."""
+
+
+@dataclass(frozen=True)
+class End:
+    """A place that a CPU is to come to."""
+
+    address: int
+    stack: int | None = None
+    """The stack pointer there; None: any, for a nested call may get there, too."""
+
+
+@dataclass(frozen=True)
+class Injector:
+    """Raises an event in a guest that a debugger holds."""
+
+    gdb: Gdb
+    event: Event
+    pc: str
+    """The register that says which instruction is next."""
+    sp: str
+    """The stack pointer."""
+
+    def visits(self, function: Function, kind: str) -> Iterator[Visit]:
+        """Raise the event once at each instruction, in calls of one kind.
+
+        Raises BootError if the guest makes no such calls, if an instruction is never
+        reached, if a call does not return or if the guest ends.
+        """
+        for address in function.instructions:
+            yield self._visit(function, kind, address)
+
+    def _visit(self, function: Function, kind: str, address: int) -> Visit:
+        for _ in range(_CALLS):
+            cpu, call = self._next_call(function, kind)
+            if self._runs_to(cpu, call, End(address), _return_of(call)) == End(address):
+                return self._attacked(cpu, call, address)
+        at = address - function.instructions[0]
+        raise BootError(
+            f"{_CALLS} calls of {function.name} for {kind} never reach +{at:#x}"
+        )
+
+    def _next_call(self, function: Function, kind: str) -> tuple[int, Call]:
+        """Let the guest run to the beginning of a call."""
+        for _ in range(_CALLS_OF_A_KIND):
+            with self.gdb.breakpoint(function.instructions[0]):
+                stop = self.gdb.run()
+            if not stop.reached:
+                break
+            call = function.entered(stop.cpu)
+            if call.kind == kind:
+                return stop.cpu, call
+            self.gdb.step(stop.cpu)
+        raise BootError(f"nobody calls {function.name} for {kind}")
+
+    def _attacked(self, cpu: int, call: Call, address: int) -> Visit:
+        """Raise the event here, and let the call return."""
+        taken_at = None
+        wrong = 0
+        entry = End(self.event.entry)
+        self.event.raised(cpu)
+        while self._runs_to(cpu, call, entry, _return_of(call)) == entry:
+            back = End(self.event.back(cpu), self._sp(cpu))
+            taken_at = taken_at or back.address
+            wrong |= self._handled(cpu, call, back)
+        wrong |= call.returned()
+        return Visit(address, taken_at, not self.event.pending(cpu), wrong)
+
+    def _handled(self, cpu: int, call: Call, back: End) -> int:
+        """Let the handler return to where it came; say what was wrong meanwhile."""
+        wrong = call.taken()
+        while self._runs_to(cpu, call, back, End(call.nested)) != back:
+            wrong |= call.at_nested()
+            if self._pc(cpu) == call.nested:
+                self.gdb.step(cpu)
+        call.resumed()
+        return wrong
+
+    def _runs_to(self, cpu: int, call: Call, *ends: End) -> End:
+        """Let a CPU run to the first of ``ends`` that it comes to; return that.
+
+        The other CPUs run, too: a call may wait for one of them.
+        """
+        addresses = {end.address for end in ends}
+        stopped = cpu
+        while True:
+            here = End(self._pc(cpu), self._sp(cpu))
+            for end in ends:
+                if end in (here, End(here.address)):
+                    return end
+            if self._pc(stopped) in addresses:
+                self.gdb.step(stopped)
+            with ExitStack() as stack:
+                for address in addresses:
+                    stack.enter_context(self.gdb.breakpoint(address))
+                stop = self.gdb.run(seconds=_RETURN_S)
+            stopped = stop.cpu
+            if not stop.reached:
+                raise BootError(
+                    f"a call for {call.kind} does not return: {self.pc} was "
+                    f"{here.address:#x}"
+                )
+
+    def _pc(self, cpu: int) -> int:
+        return self.gdb.register(cpu, self.pc)
+
+    def _sp(self, cpu: int) -> int:
+        return self.gdb.register(cpu, self.sp)
+
+
+def _return_of(call: Call) -> End:
+    return End(call.returns_to, call.stack)

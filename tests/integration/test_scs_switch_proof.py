@@ -1,0 +1,123 @@
+"""The proof of scs-switch on real kernels: interrupts between any two instructions."""
+
+import re
+
+import pytest
+from lab import ARM64, Answer, ask, planner
+
+from temper.arch import arch_named
+from temper.catalog import feature_named
+from temper.extension import loaded
+from temper.kernel.symbols import Symbols
+from temper.progress import Quiet
+from temper.run.prepare import Workshop
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+
+SCS_SWITCH = feature_named("scs-switch")
+OURS = SCS_SWITCH.variants["temper"].patches
+# Sabotage -> what the proof says is open: function, instructions.
+OPEN = {
+    "scs-first": [("cpu_switch_to", "mov sp, x9")],
+    "current-first": [("cpu_switch_to", "ldr x18, [x1, #0x18]")],
+    "stack-first": [("call_on_irq_stack", "ldr x18, [x16, #0x18]")],
+    "scratch": [("call_on_irq_stack", "ldr x18, [x18, x17]")],
+    "switch-open": [("cpu_switch_to", "ldr x18, [x18, #0x18]")],
+    "irq-open": [
+        ("call_on_irq_stack", "add sp, x16, #4, lsl #12"),
+        ("call_on_irq_stack", "ldr x18, [x18, #0x18]"),
+    ],
+    "entry-open": [("call_on_irq_stack", "add sp, x16, #4, lsl #12")],
+    "exit-open": [("call_on_irq_stack", "ldr x18, [x18, #0x18]")],
+    "early": [("cpu_switch_to", "ldr x18, [x18, #0x18]")],
+    "exit-early": [("call_on_irq_stack", "ldr x18, [x18, #0x18]")],
+}
+OF_OURS = [name for name in OPEN if SCS_SWITCH.sabotages[name].patches[-1:] == OURS]
+OF_STOCK = [name for name in OPEN if name not in OF_OURS]
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    which = ("--variants", ",".join(("temper", "none", *OF_OURS)))
+    return ask(tmp_path_factory.mktemp("scs"), "prove", "scs-switch", *ARM64, *which)
+
+
+@pytest.fixture(scope="module")
+def proved_all(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    folder = tmp_path_factory.mktemp("all")
+    return ask(folder, "prove", "scs-switch", *ARM64, "--sabotage")
+
+
+def reasons(proved: Answer, variant: str) -> list[str]:
+    found: list[str] = proved.report["evidence"][variant]["nmi"]["reasons"]
+    return found
+
+
+def test_it_is_proven(proved: Answer) -> None:
+    assert proved.report["proven"] is True, proved.output
+    assert proved.report["as_expected"] is True, proved.output
+
+
+def test_the_control_is_open_where_linux_was(proved: Answer) -> None:
+    open_at = [
+        re.fullmatch(r"(.+) for .*: open at (\d+) of (\d+) instructions, .*", reason)
+        for reason in reasons(proved, "reverted")
+    ]
+    assert [found.groups() if found else None for found in open_at] == [
+        ("cpu_switch_to", "9", "31"),
+        ("call_on_irq_stack", "3", "20"),
+        ("call_on_irq_stack", "3", "20"),
+        ("call_on_irq_stack", "14", "20"),
+    ]
+
+
+def test_interrupts_come_in_where_nothing_is_masked(proved: Answer) -> None:
+    figures = proved.report["evidence"]["temper"]["nmi"]["figures"]
+    assert figures == {"interrupts": 93, "at once": 61, "wrong": 0}
+
+
+@pytest.mark.parametrize("variant", OF_OURS)
+def test_a_sabotage_of_our_series_is_found_where_it_is(
+    proved: Answer, variant: str
+) -> None:
+    check_places(proved, variant)
+
+
+@pytest.mark.check_all
+@pytest.mark.parametrize("variant", OF_STOCK)
+def test_a_sabotage_of_the_masks_is_found_where_it_is(
+    proved_all: Answer, variant: str
+) -> None:
+    check_places(proved_all, variant)
+
+
+def check_places(proved: Answer, variant: str) -> None:
+    found = reasons(proved, variant)
+    for function, instruction in OPEN[variant]:
+        assert any(
+            reason.startswith(f"{function} for ") and f"({instruction})" in reason
+            for reason in found
+        ), found
+
+
+@pytest.mark.check_all
+def test_all_variants_end_as_expected(proved_all: Answer) -> None:
+    assert proved_all.report["as_expected"] is True, proved_all.output
+    assert proved_all.report["proven"] is True, proved_all.output
+
+
+def test_all_code_that_switches_stacks_is_known() -> None:
+    """In the kernels that boot here; the command of the page has more."""
+    scan = loaded(SCS_SWITCH.folder / "analysis" / "scan.py")
+    lab = planner(arch_named("arm64"))
+    plan = lab.prove(SCS_SWITCH, ["temper"])
+    workshop = Workshop(lab.arch, lab.cache, Quiet())
+    for variant in plan.variants.values():
+        kernel = workshop.kernel(variant.kernel)
+        found = scan.writes(kernel.image, Symbols.of(kernel.folder / "System.map"))
+        assert {"cpu_switch_to", "call_on_irq_stack", "ret_to_user"} <= found.keys()
+        assert [name for name in found if not scan.explained(name)] == []
+
+
+def test_all_sabotages_are_tried() -> None:
+    assert set(SCS_SWITCH.sabotages) == {"none", *OPEN}

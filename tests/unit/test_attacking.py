@@ -1,0 +1,186 @@
+"""Attacks that a feature brings along, and the boots that they are made on."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from fake_machine import FakeMachine, prepared
+
+from temper.errors import BootError, InfraError, InputError
+from temper.kernel import Debugged
+from temper.kernel.symbols import Symbols
+from temper.machine import Attack, Gdb, StoppedError
+from temper.progress import Quiet
+from temper.record.plan import Outside, ProofPlan, RunPlan, Twins
+from temper.run.attacking import attack
+from temper.run.campaign import Campaign
+from temper.run.scripts import blaming
+from temper.store import Store
+
+KERNEL = Debugged(Symbols(((0x1000, "T", "switch"),)), {"OFFSET": 24})
+GDB = cast(Gdb, SimpleNamespace(name="the guest"))
+
+CODE = """\
+__all__ = ["nmi", "buggy"]
+
+
+def nmi(target):
+    at = target.kernel.symbols.address("switch") + target.kernel.constants["OFFSET"]
+    return {target.gdb.name: [at] * target.samples}
+
+
+def buggy(target):
+    return {"rows": [1 // 0]}
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Outside:
+    """Return two attacks of a feature."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(CODE)
+    return Outside(folder=str(folder), digest="")
+
+
+def proof(name: str, line: str = "switches 3", **changes: object) -> ProofPlan:
+    planned = ProofPlan(title="", line=line, judge="rows", params={}, outside=name)
+    return planned.model_copy(update=changes)
+
+
+def test_an_attack_has_the_guest_its_kernel_and_the_samples(outside: Outside) -> None:
+    assert attack(outside, proof("nmi"), KERNEL)(GDB) == {"the guest": [0x1018] * 3}
+
+
+def test_a_bug_of_an_attack_is_its_authors(outside: Outside) -> None:
+    buggy = attack(outside, proof("buggy"), KERNEL)
+    with pytest.raises(InputError) as caught:
+        buggy(GDB)
+    assert caught.value.message == (
+        "the attack 'buggy' cannot go on: ZeroDivisionError: integer division or "
+        "modulo by zero"
+    )
+    assert caught.value.hint == f"fix it in {outside.folder}"
+
+
+def test_an_unknown_attack_is_refused_before_it_is_needed(outside: Outside) -> None:
+    with pytest.raises(InputError, match="unknown attack 'nobody'"):
+        attack(outside, proof("nobody"), KERNEL)
+
+
+def test_an_attack_is_found_in_this_checkout(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The folder of a feature in the catalogue is planned by its name there."""
+    monkeypatch.setattr("temper.paths.REPOSITORY", tmp_path)
+    moved = outside.model_copy(update={"folder": "outside"})
+    assert attack(moved, proof("nmi", "switches 1"), KERNEL)(GDB)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BootError("it ended"),
+        InfraError("QEMU is gone"),
+        InputError("odd"),
+        StoppedError(),
+        OSError("full"),
+        KeyboardInterrupt(),
+    ],
+)
+def test_what_is_not_the_codes_fault_is_passed_on(error: BaseException) -> None:
+    with pytest.raises(type(error)) as caught, blaming("the attack", Path("/x")):
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("TSK_TI_SCS_SP"), "KeyError: 'TSK_TI_SCS_SP'"),
+        (SystemExit("no more"), "SystemExit: no more"),
+    ],
+)
+def test_what_is_the_codes_fault_is_told_with_its_folder(
+    error: BaseException, said: str
+) -> None:
+    with pytest.raises(InputError) as caught, blaming("the event 'x'", Path("/x")):
+        raise error
+    assert caught.value.message == f"the event 'x' cannot go on: {said}"
+    assert caught.value.hint == "fix it in /x"
+    assert caught.value.__cause__ is error
+
+
+PROOFS = {
+    "nmi": proof("nmi", "switches 3"),
+    "again": proof("nmi", "switches 4"),
+    "elsewhere": proof("nmi", "unasked 5"),
+    "usual": proof("", "attack 6"),
+}
+JOB = ("run switches 3", "run switches 4", "run attack 6")
+
+
+def attacks(folder: Path, changes: dict[str, object]) -> list[tuple[str, list[str]]]:
+    """Return the programs of each boot that are attacked from outside."""
+    return [(variant, list(asked)) for variant, asked in boots(folder, changes)]
+
+
+def boots(
+    folder: Path, changes: dict[str, object]
+) -> Sequence[tuple[str, dict[str, Attack]]]:
+    usual = prepared(folder)
+    work = usual.plan.work.model_copy(update={"job": JOB})
+    given = {"proofs": PROOFS, "work": work, **changes}
+    plan: RunPlan = usual.plan.model_copy(update=given)
+    known = {
+        name: replace(setup, debugged=KERNEL) for name, setup in usual.setups.items()
+    }
+    machine, store = FakeMachine(at_once=1), Store.open(data=folder / "data")
+    run = store.create_run(plan)
+    Campaign(run, plan, known, machine, store, Quiet()).boot_all("Booting")
+    return [(each.cmdline, dict(each.attacks)) for each in machine.requests]
+
+
+def test_programs_of_a_boot_are_attacked_where_their_proofs_say(
+    tmp_path: Path, outside: Outside
+) -> None:
+    found = attacks(tmp_path, {"outside": outside})
+    assert found == [
+        (variant, ["switches 3", "switches 4"]) for variant in ("off", "stock") * 2
+    ]
+
+
+def test_each_program_is_attacked_by_its_own_proof(
+    tmp_path: Path, outside: Outside
+) -> None:
+    """On the kernel of its variant."""
+    (_, asked), *_ = boots(tmp_path, {"outside": outside})
+    assert {line: len(attack(GDB)["the guest"]) for line, attack in asked.items()} == {
+        "switches 3": 3,
+        "switches 4": 4,
+    }
+
+
+def test_a_boot_that_does_not_run_the_program_is_not_attacked(
+    tmp_path: Path, outside: Outside
+) -> None:
+    """Such as a sabotage of which nothing else is expected, or a twin."""
+    variants = dict(prepared(tmp_path).plan.variants)
+    job = {"job": ("run switches 4",)}
+    variants["stock"] = variants["stock"].model_copy(update=job)
+    twins = Twins(job=("run twins 5",), seeds=(7, 8))
+    changes = {"outside": outside, "variants": variants, "twins": twins}
+    assert attacks(tmp_path, changes) == [
+        ("off", ["switches 3", "switches 4"]),
+        ("stock", ["switches 4"]),
+        ("off", []),
+        ("stock", []),
+    ]
+
+
+def test_nothing_is_attacked_from_outside_unless_a_proof_does(tmp_path: Path) -> None:
+    usual: dict[str, object] = {"proofs": {"usual": PROOFS["usual"]}}
+    assert {str(asked) for _, asked in attacks(tmp_path, usual)} == {"[]"}

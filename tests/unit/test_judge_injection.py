@@ -1,0 +1,113 @@
+"""The judge of scs-switch: interrupts at every instruction of a function."""
+
+import numpy as np
+
+from temper.catalog import feature_named
+from temper.extension import judge_named
+from temper.record.outcome import Outcome
+from temper.stats.judging import Ints, Verdict
+
+SCS_SWITCH = feature_named("scs-switch")
+MOVE_SP, LOAD_SCS, RETURN = 0x9100013F, 0xF9400C32, 0xD65F03C0
+CODE = (MOVE_SP, LOAD_SCS, RETURN)
+SCS, PREV_SCS = 1, 4
+
+
+def rows(**changed: tuple[int, int, int]) -> Ints:
+    """Interrupts at three instructions, taken at once, but for those ``changed``.
+
+    The name of one is ``at`` and the number of its instruction; it has the offset where
+    it was taken, whether it was taken in time, and what was wrong.
+    """
+    usual = {f"at{number}": (4 * number, 1, 0) for number in range(len(CODE))}
+    found = {**usual, **changed}
+    table = [
+        (4 * number, word, *found[f"at{number}"]) for number, word in enumerate(CODE)
+    ]
+    return np.array(table, dtype=np.int64).flatten()
+
+
+def judged(*kinds: Ints, functions: float | None = None) -> Verdict:
+    judge = judge_named(SCS_SWITCH.folder, "injection", ["functions"])
+    samples = {f"switch for {number}": kind for number, kind in enumerate(kinds)}
+    return judge(samples, {}, functions=len(kinds) if functions is None else functions)
+
+
+def test_what_leaves_all_as_it_must_be_is_blocked() -> None:
+    verdict = judged(rows(), rows(at1=(8, 1, 0)))
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures == {"interrupts": 6, "at once": 5, "wrong": 0}
+
+
+def test_one_that_does_harm_is_named_by_its_instruction() -> None:
+    verdict = judged(rows(at1=(4, 1, SCS | PREV_SCS)))
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == [
+        "switch for 0: open at 1 of 3 instructions, +0x4 (ldr x18, [x1, #0x18]): "
+        "wrong SCS pointer, saved SCS pointer of the previous task"
+    ]
+
+
+def test_one_that_was_masked_does_harm_where_it_was_taken() -> None:
+    verdict = judged(rows(at0=(4, 1, SCS), at1=(4, 1, SCS)))
+    assert "open at 1 of 3 instructions, +0x4 (" in verdict.reasons[0]
+
+
+def test_one_that_was_taken_elsewhere_does_harm_where_it_was_raised() -> None:
+    verdict = judged(rows(at2=(-1, 1, SCS)))
+    assert "open at 1 of 3 instructions, +0x8 (ret)" in verdict.reasons[0]
+
+
+def test_neighbours_are_told_as_one_and_others_apart() -> None:
+    (all_open,) = judged(rows(at0=(0, 1, 1), at1=(4, 1, 1), at2=(8, 1, 1))).reasons
+    assert "+0x0 (mov sp, x9) to +0x8 (ret)" in all_open
+    (two,) = judged(rows(at0=(0, 1, 1), at2=(8, 1, 1))).reasons
+    assert "+0x0 (mov sp, x9); +0x8 (ret)" in two
+
+
+def test_the_places_of_all_visits_count() -> None:
+    twice = np.concatenate([rows(), rows(at1=(4, 1, SCS))])
+    assert "open at 1 of 3" in judged(twice).reasons[0]
+
+
+def test_harm_counts_though_something_was_left_out() -> None:
+    assert judged(rows(at1=(4, 1, SCS))[:10], functions=4).outcome is Outcome.VULNERABLE
+
+
+def test_a_kernel_without_shadow_call_stacks_is_not_judged() -> None:
+    verdict = judged(functions=4)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == ["the kernel has no shadow call stacks"]
+
+
+def test_a_kind_of_calls_that_is_missing_shows_nothing() -> None:
+    verdict = judged(rows(), functions=2)
+    assert verdict.reasons == ["1 kinds of calls instead of 2 were attacked"]
+
+
+def test_an_instruction_that_is_missing_shows_nothing() -> None:
+    without_second = np.delete(rows(), range(5, 10))
+    assert judged(without_second).reasons == [
+        "switch for 0: not all instructions were attacked"
+    ]
+    without_first = rows()[5:]
+    assert judged(without_first).outcome is Outcome.UNSUPPORTED
+
+
+def test_a_function_without_its_end_shows_nothing() -> None:
+    assert judged(rows()[:10]).reasons == [
+        "switch for 0: it was not attacked up to its return"
+    ]
+
+
+def test_an_interrupt_that_comes_too_late_shows_nothing() -> None:
+    assert judged(rows(at0=(-1, 0, 0))).reasons == [
+        "switch for 0: 1 interrupts were not taken before it returned"
+    ]
+
+
+def test_the_plot_is_told_what_each_instruction_does() -> None:
+    masked = rows(at0=(8, 1, 0), at1=(8, 1, SCS))
+    assert judged(rows(), masked).series == {
+        "switch": [[0, MOVE_SP, 1, 0], [4, LOAD_SCS, 1, 0], [8, RETURN, 1, 2]]
+    }
