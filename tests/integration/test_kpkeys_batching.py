@@ -3,7 +3,11 @@
 import pytest
 from test_kpkeys_price import FEW_AND_TABLE, SYSCALLS, boot_each, switches
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 VARIANT = "no-batching"
 

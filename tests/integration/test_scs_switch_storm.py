@@ -13,7 +13,11 @@ from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.run.stress import plan_stress
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(1800),
+]
 
 LAB = arch_named("arm64")
 SECONDS = 10

@@ -24,7 +24,7 @@ KERNEL = Debugged(Symbols(((0x1000, "T", "switch"),)), {"OFFSET": 24})
 GDB = cast(Gdb, SimpleNamespace(name="the guest"))
 
 CODE = """\
-__all__ = ["nmi", "buggy"]
+__all__ = ["nmi", "buggy", "wordy"]
 
 
 def nmi(target):
@@ -34,6 +34,10 @@ def nmi(target):
 
 def buggy(target):
     return {"rows": [1 // 0]}
+
+
+def wordy(target):
+    return {"rows": ["no number"]}
 """
 
 
@@ -64,6 +68,12 @@ def test_a_bug_of_an_attack_is_its_authors(outside: Outside) -> None:
         "modulo by zero"
     )
     assert caught.value.hint == f"fix it in {outside.folder}"
+
+
+def test_samples_that_are_no_numbers_are_its_authors_too(outside: Outside) -> None:
+    wordy = attack(outside, proof("wordy"), KERNEL)
+    with pytest.raises(InputError, match="the attack 'wordy' cannot go on"):
+        wordy(GDB)
 
 
 def test_an_unknown_attack_is_refused_before_it_is_needed(outside: Outside) -> None:

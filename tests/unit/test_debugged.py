@@ -1,6 +1,7 @@
 """What a debugger knows of a kernel, from what its build left."""
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -79,6 +80,18 @@ def test_a_kernel_whose_files_cannot_be_read_is_told(
     if content is not None:
         kernel.devel.write_bytes(content)
     with pytest.raises(BuildError, match=r"asm-offsets\.h: "):
+        Debugged.of(kernel)
+
+
+def test_a_torn_archive_is_told(kernel: Kernel) -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        member = tarfile.TarInfo("./include/generated/asm-offsets.h")
+        member.size = 100_000
+        archive.addfile(member, io.BytesIO(os.urandom(member.size)))
+    kernel.devel.unlink()
+    kernel.devel.write_bytes(content.getvalue()[:50_000])
+    with pytest.raises(BuildError):
         Debugged.of(kernel)
 
 

@@ -403,7 +403,7 @@ def test_a_call_that_does_not_return_is_told() -> None:
     assert caught.value.message == (
         f"a call for work does not return: pc was {FUNCTION:#x}"
     )
-    assert bench.machine.patience == injection._RETURN_S
+    assert 0 < bench.machine.patience <= injection._RETURN_S
 
 
 def test_a_handler_that_does_not_return_is_told() -> None:
@@ -490,3 +490,23 @@ def test_breakpoints_are_gone_when_they_are_not_needed() -> None:
     bench = Bench(machine(*UNGUARDED), 4)
     bench.visits()
     assert not any(bench.machine.breakpoints.values())
+
+
+@pytest.mark.timeout(30)
+def test_a_call_that_hangs_is_told_though_other_cpus_stop_at_breakpoints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(injection, "_RETURN_S", 0.2)
+
+    def disturbed(cpu: Cpu) -> None:
+        cpu.calls += 1
+        if cpu.sp != STACK:
+            cpu.kind, cpu.pending = "rest", True
+
+    def hangs(cpu: Cpu) -> int | None:
+        return None if cpu.kind == "rest" else FUNCTION + 4
+
+    calls = listing(CALLER, disturbed, call(FUNCTION), to(CALLER))
+    bench = Bench(machine(nothing, hangs, back, calls=calls, cpus=2), 3)
+    with pytest.raises(BootError, match="does not return"):
+        bench.visits()

@@ -208,6 +208,25 @@ def test_an_attack_that_fails_ends_the_boot(
     assert caught.value is error
 
 
+def test_a_qemu_that_is_killed_is_not_the_kernels_fault(
+    host: Host, debugger: Debugger
+) -> None:
+    debugger.answers["vCont"] = HANG_UP
+    killed = job(host, ATTACKED).replace("done\n", "done\nkill -KILL $$\n")
+    host.qemu(f"echo $$ >{host.root}/pid\n{killed}")
+
+    def attack(gdb: Gdb) -> Found:
+        (host.root / "attacked").touch()
+        pid = (host.root / "pid").read_text().strip()
+        while " Z " not in Path(f"/proc/{pid}/stat").read_text():
+            pass
+        gdb.run()
+        return {}
+
+    with pytest.raises(InfraError, match="QEMU was killed by SIGKILL"):
+        boot(host, {ATTACKED: attack})
+
+
 @pytest.mark.parametrize("attacks", [{}, {ATTACKED: lambda gdb: {}}])
 def test_only_a_guest_that_is_attacked_has_a_debugger(
     host: Host, attacks: dict[str, Attack]

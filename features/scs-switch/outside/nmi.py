@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
+from temper.errors import BootError
 from temper.run.attacking import Target
 from temper.run.injection import Function, Injector
 
@@ -68,8 +69,10 @@ def _function(
     start = target.kernel.symbols.address(name)
     with target.gdb.breakpoint(start):
         # In user mode, a CPU does not see the kernel's memory.
-        cpu = target.gdb.run().cpu
-    memory = target.gdb.memory(cpu, start, _MOST)
+        stop = target.gdb.run()
+    if not stop.reached:
+        raise BootError(f"nobody calls {name}")
+    memory = target.gdb.memory(stop.cpu, start, _MOST)
     code = [word for (word,) in struct.iter_unpack("<I", memory)]
     code = code[: code.index(_RETURN) + 1]
     addresses = range(start, start + 4 * len(code), 4)
@@ -88,6 +91,9 @@ def _end(target: Target) -> None:
     """Have proof/switches.c end, by another answer to getppid()."""
     gdb = target.gdb
     with gdb.breakpoint(target.kernel.symbols.address("__arm64_sys_getppid")):
-        cpu = gdb.run().cpu
+        stop = gdb.run()
+    if not stop.reached:
+        raise BootError("the program that switches stacks has stopped")
+    cpu = stop.cpu
     gdb.set_register(cpu, "x0", 0)
     gdb.set_register(cpu, "pc", gdb.register(cpu, "x30"))

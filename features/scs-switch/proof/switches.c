@@ -51,7 +51,7 @@ static void __attribute__((noreturn)) take_turns(int from, int to, void (*pause)
 	}
 }
 
-static void start_pair(size_t cpu)
+static void start_pair(size_t cpu, int ready)
 {
 	int there[2], back[2];
 
@@ -62,6 +62,8 @@ static void start_pair(size_t cpu)
 			continue;
 		if (!move_to_cpu(cpu))
 			fail("sched_setaffinity");
+		if (write(ready, "", 1) != 1)
+			fail("write");
 		if (second)
 			take_turns(there[0], back[1], spin);
 		take_turns(back[0], there[1], nap);
@@ -75,9 +77,17 @@ int main(void)
 	pid_t parent = getppid();
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int64_t end = now() + LONGEST_S * 1000000000LL;
+	int ready[2];
+	char byte;
 
+	if (pipe(ready))
+		fail("pipe");
 	for (long cpu = 0; cpu < cpus; cpu++)
-		start_pair(cpu);
+		start_pair(cpu, ready[1]);
+	/* One that does not know yet that it must not outlive this process might do so. */
+	for (long task = 0; task < 2 * cpus; task++)
+		if (read(ready[0], &byte, 1) != 1)
+			fail("read");
 	while (getppid() == parent) {
 		if (now() > end) {
 			fprintf(stderr, "nobody said for %d s that this is enough\n", LONGEST_S);

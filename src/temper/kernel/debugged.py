@@ -29,7 +29,7 @@ class Debugged:
             with tarfile.open(kernel.devel) as archive:
                 file = archive.extractfile(_OFFSETS)
                 text = file.read().decode() if file else ""
-        except (OSError, KeyError, tarfile.TarError) as error:
+        except (OSError, EOFError, KeyError, tarfile.TarError) as error:
             raise BuildError(f"{kernel.devel} has no {_OFFSETS}: {error}") from error
         constants = {name: int(value) for name, value in _DEFINITION.findall(text)}
         return cls(Symbols.of(kernel.folder / "System.map"), constants)

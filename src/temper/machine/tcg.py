@@ -62,6 +62,8 @@ _EXACT_CLOCK = "counts executed instructions (QEMU icount, shift=0): 1 ns each"
 
 _POLL = 0.05
 _DEBUGGER_S = 60.0
+_DYING = 1.0
+"""Seconds in which a QEMU that hung up has ended, if it does."""
 
 
 class Tcg:
@@ -241,19 +243,21 @@ class _Job:
                 programs.read()
                 self.watcher.on_program(programs.ended)
                 if programs.running in self.attacks.keys() - self.found.keys():
-                    self._attack(programs.running)
+                    self._attack(qemu, programs.running)
                     silence.restart()
             if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
             if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
 
-    def _attack(self, program: str) -> None:
+    def _attack(self, qemu: Process, program: str) -> None:
         self.watcher.on_wait(f"{program} is under attack by a debugger")
         try:
             with Gdb(self.work / "debugger", _DEBUGGER_S, self.watcher) as gdb:
                 self.found[program] = self.attacks[program](gdb)
         except BootError as error:
+            if qemu.wait(_DYING):
+                qemu.check_end()
             console = text_of(self.work / "console")
             said = last_line(console)
             raise BootError(

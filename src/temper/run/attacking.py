@@ -9,6 +9,7 @@ from temper.kernel import Debugged
 from temper.machine import Attack, Gdb
 from temper.paths import absolute
 from temper.record.plan import Outside, ProofPlan
+from temper.record.wire import Samples
 from temper.run.scripts import blaming
 
 
@@ -35,6 +36,15 @@ def attack(outside: Outside, proof: ProofPlan, kernel: Debugged) -> Attack:
 
     def attacked(gdb: Gdb) -> Mapping[str, Sequence[int]]:
         with blaming(f"the attack '{proof.outside}'", folder):
-            return function(Target(gdb, kernel, int(samples)))
+            return _checked(function(Target(gdb, kernel, int(samples))))
 
     return attacked
+
+
+def _checked(found: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    """Return what an attack found; raise ValueError for what records cannot hold."""
+    samples = (
+        Samples(n=0, type="samples", name=name, values=list(values))
+        for name, values in found.items()
+    )
+    return {each.name: each.values for each in samples}

@@ -179,8 +179,10 @@ class Campaign:
 
     def _attacks(self, slot: Slot, setup: Setup) -> dict[str, Attack]:
         """Return what attacks a boot from outside, by the program that it goes with."""
-        if not self.plan.outside or not setup.debugged:
+        if not self.plan.outside:
             return {}
+        # prepare() has found it out for every kernel of such a plan.
+        assert setup.debugged
         return {
             proof.line: attack(self.plan.outside, proof, setup.debugged)
             for proof in self.plan.proofs.values()

@@ -5,6 +5,7 @@ which no program could time. What must hold when the function returns is for the
 to say: this module knows no function, no event and no register but two.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ _CALLS = 64
 """Calls in which an instruction of a function has to be reached."""
 _CALLS_OF_A_KIND = 10_000
 """Calls among which is one of the kind that is attacked."""
-_RETURN_S = 20.0
-"""Seconds in which a call returns, even while others want the CPU."""
+_RETURN_S = 30.0
+"""Seconds in which a call returns, which takes milliseconds on an idle host."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,21 @@ class End:
 
 
 @dataclass(frozen=True)
+class _Begun:
+    """A call that a CPU has begun."""
+
+    cpu: int
+    call: Call
+    deadline: float
+    """Until when it has to return, by ``time.monotonic``."""
+
+    @property
+    def end(self) -> End:
+        """Where it returns to."""
+        return End(self.call.returns_to, self.call.stack)
+
+
+@dataclass(frozen=True)
 class Injector:
     """Raises an event in a guest that a debugger holds."""
 
@@ -121,15 +137,15 @@ class Injector:
 
     def _visit(self, function: Function, kind: str, address: int) -> Visit:
         for _ in range(_CALLS):
-            cpu, call = self._next_call(function, kind)
-            if self._runs_to(cpu, call, End(address), _return_of(call)) == End(address):
-                return self._attacked(cpu, call, address)
+            begun = self._next_call(function, kind)
+            if self._runs_to(begun, End(address), begun.end) == End(address):
+                return self._attacked(begun, address)
         at = address - function.instructions[0]
         raise BootError(
             f"{_CALLS} calls of {function.name} for {kind} never reach +{at:#x}"
         )
 
-    def _next_call(self, function: Function, kind: str) -> tuple[int, Call]:
+    def _next_call(self, function: Function, kind: str) -> _Begun:
         """Let the guest run to the beginning of a call."""
         for _ in range(_CALLS_OF_A_KIND):
             with self.gdb.breakpoint(function.instructions[0]):
@@ -138,42 +154,44 @@ class Injector:
                 break
             call = function.entered(stop.cpu)
             if call.kind == kind:
-                return stop.cpu, call
+                return _Begun(stop.cpu, call, time.monotonic() + _RETURN_S)
             self.gdb.step(stop.cpu)
         raise BootError(f"nobody calls {function.name} for {kind}")
 
-    def _attacked(self, cpu: int, call: Call, address: int) -> Visit:
+    def _attacked(self, begun: _Begun, address: int) -> Visit:
         """Raise the event here, and let the call return."""
+        cpu, call = begun.cpu, begun.call
         taken_at = None
         wrong = 0
         entry = End(self.event.entry)
         self.event.raised(cpu)
-        while self._runs_to(cpu, call, entry, _return_of(call)) == entry:
+        while self._runs_to(begun, entry, begun.end) == entry:
             back = End(self.event.back(cpu), self._sp(cpu))
             taken_at = taken_at or back.address
-            wrong |= self._handled(cpu, call, back)
+            wrong |= self._handled(begun, back)
         wrong |= call.returned()
         return Visit(address, taken_at, not self.event.pending(cpu), wrong)
 
-    def _handled(self, cpu: int, call: Call, back: End) -> int:
+    def _handled(self, begun: _Begun, back: End) -> int:
         """Let the handler return to where it came; say what was wrong meanwhile."""
+        cpu, call = begun.cpu, begun.call
         wrong = call.taken()
-        while self._runs_to(cpu, call, back, End(call.nested)) != back:
+        while self._runs_to(begun, back, End(call.nested)) != back:
             wrong |= call.at_nested()
             if self._pc(cpu) == call.nested:
                 self.gdb.step(cpu)
         call.resumed()
         return wrong
 
-    def _runs_to(self, cpu: int, call: Call, *ends: End) -> End:
-        """Let a CPU run to the first of ``ends`` that it comes to; return that.
+    def _runs_to(self, begun: _Begun, *ends: End) -> End:
+        """Let the CPU run to the first of ``ends`` that it comes to; return that.
 
         The other CPUs run, too: a call may wait for one of them.
         """
         addresses = {end.address for end in ends}
-        stopped = cpu
+        stopped = begun.cpu
         while True:
-            here = End(self._pc(cpu), self._sp(cpu))
+            here = End(self._pc(begun.cpu), self._sp(begun.cpu))
             for end in ends:
                 if end in (here, End(here.address)):
                     return end
@@ -182,20 +200,17 @@ class Injector:
             with ExitStack() as stack:
                 for address in addresses:
                     stack.enter_context(self.gdb.breakpoint(address))
-                stop = self.gdb.run(seconds=_RETURN_S)
-            stopped = stop.cpu
-            if not stop.reached:
+                left = begun.deadline - time.monotonic()
+                stop = self.gdb.run(seconds=max(0.0, left))
+            if not stop.reached or left < 0:
                 raise BootError(
-                    f"a call for {call.kind} does not return: {self.pc} was "
+                    f"a call for {begun.call.kind} does not return: {self.pc} was "
                     f"{here.address:#x}"
                 )
+            stopped = stop.cpu
 
     def _pc(self, cpu: int) -> int:
         return self.gdb.register(cpu, self.pc)
 
     def _sp(self, cpu: int) -> int:
         return self.gdb.register(cpu, self.sp)
-
-
-def _return_of(call: Call) -> End:
-    return End(call.returns_to, call.stack)

@@ -11,7 +11,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -64,12 +64,15 @@ class Gdb:
         self._physical = False
 
     def __enter__(self) -> Self:
-        try:
-            self._socket.connect(str(self._path))
-        except OSError as error:
-            raise InfraError(f"QEMU's debugger does not answer: {error}") from error
-        # It knows single registers only once it was asked which ones there are.
-        self._numbers = dict(_numbered(self._features("target.xml")))
+        with ExitStack() as stack:
+            stack.enter_context(self._socket)
+            try:
+                self._socket.connect(str(self._path))
+            except OSError as error:
+                raise InfraError(f"QEMU's debugger does not answer: {error}") from error
+            # It knows single registers only once it was asked which ones there are.
+            self._numbers = dict(_numbered(self._features("target.xml")))
+            stack.pop_all()
         return self
 
     def __exit__(
