@@ -228,7 +228,7 @@ class Bench:
         self.event = Event(
             raised=raised,
             pending=lambda cpu: machine.cpus[cpu - 1].pending,
-            entry=HANDLER,
+            entry=lambda cpu: HANDLER,
             back=lambda cpu: machine.cpus[cpu - 1].interrupted[-1],
         )
 

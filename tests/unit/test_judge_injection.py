@@ -111,3 +111,26 @@ def test_the_plot_is_told_what_each_instruction_does() -> None:
     assert judged(rows(), masked).series == {
         "switch": [[0, MOVE_SP, 1, 0], [4, LOAD_SCS, 1, 0], [8, RETURN, 1, 2]]
     }
+
+
+def test_an_interrupt_that_nobody_saw_taken_shows_nothing() -> None:
+    assert judged(rows(at1=(-2, 1, 0))).reasons == [
+        "switch for 0: nobody saw where 1 interrupts were taken"
+    ]
+
+
+def test_the_handler_of_an_interrupt_may_take_more_of_them_itself() -> None:
+    judge = judge_named(SCS_SWITCH.folder, "injection", ["functions"])
+    name = "irq for an interrupt in user mode"
+    verdict = judge({name: rows(at1=(-2, 1, 0))}, {}, functions=1)
+    assert verdict.outcome is Outcome.BLOCKED
+    blind = rows(at0=(-2, 1, 0), at1=(-2, 1, 0), at2=(-2, 1, 0))
+    assert judge({name: blind}, {}, functions=1).outcome is Outcome.UNSUPPORTED
+
+
+def test_a_function_that_calls_others_is_not_attacked_whole() -> None:
+    calling = rows()
+    calling[6] = 0x94000010
+    assert judged(calling).reasons == [
+        "switch for 0: it calls code that was not attacked"
+    ]

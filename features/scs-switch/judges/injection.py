@@ -17,7 +17,11 @@ from temper.stats.judging import (
 
 _COLUMNS = 5
 _OFFSET, _WORD, _TAKEN_AT, _TAKEN, _WRONG = range(_COLUMNS)
+_UNSEEN = -2
+_INTERRUPT = " for an interrupt "
 _RETURN = 0xD65F_03C0
+_CALL, _CALL_BITS = 0x9400_0000, 0xFC00_0000
+"""Of a call of a given function, unlike that of a handler by a pointer."""
 
 _WRONG_WORDS = (
     "SCS pointer",
@@ -25,6 +29,7 @@ _WRONG_WORDS = (
     "saved SCS pointer of the previous task",
     "saved stack pointer of the previous task",
     "current task",
+    "registers that a function keeps",
 )
 
 
@@ -33,13 +38,14 @@ def injection(samples: Arrays, _definitions: Arrays, *, functions: float) -> Ver
 
     Each array of ``samples`` is of one function in one kind of call, with rows of five:
     the offset of an instruction; its code; the offset of that before which an interrupt
-    was taken first, or -1 if that was elsewhere; 1 if it was taken by the time that the
-    function returned, or else 0; and what was wrong then, a bit for each of
-    ``_WRONG_WORDS``.
+    was taken first, -1 if that was elsewhere, -2 if nobody saw it; 1 if it was taken by
+    the time that the function returned, or else 0; and what was wrong then, a bit for
+    each of ``_WRONG_WORDS``.
 
     VULNERABLE if anything was wrong. UNSUPPORTED if there are not as many arrays as
-    ``functions``, one does not have all instructions from the first to the return, or
-    an interrupt was not taken in time: those were not attacked. BLOCKED otherwise.
+    ``functions``, one does not have all instructions or calls others by name, or an
+    interrupt was not taken in time, or unseen: those were not attacked. BLOCKED
+    otherwise.
     """
     tables = {name: values.reshape(-1, _COLUMNS) for name, values in samples.items()}
     landed = [
@@ -66,15 +72,29 @@ def _incomplete(tables: Arrays, functions: float) -> str:
         return "the kernel has no shadow call stacks"
     if len(tables) != functions:
         return f"{len(tables)} kinds of calls instead of {functions:.0f} were attacked"
-    for name, rows in tables.items():
-        offsets = np.unique(rows[:, _OFFSET])
-        if not np.array_equal(offsets, np.arange(0, 4 * len(offsets), 4)):
-            return f"{name}: not all instructions were attacked"
-        if rows[-1, _WORD] != _RETURN:
-            return f"{name}: it was not attacked up to its return"
-        if late := int(np.count_nonzero(rows[:, _TAKEN] == 0)):
-            return f"{name}: {late} interrupts were not taken before it returned"
-    return ""
+    gaps = ((name, _gap(name, rows)) for name, rows in tables.items())
+    return next((f"{name}: {gap}" for name, gap in gaps if gap), "")
+
+
+def _gap(name: str, rows: Ints) -> str:
+    """Return what the attack on a function lacks; empty: nothing."""
+    offsets = np.unique(rows[:, _OFFSET])
+    late = int(np.count_nonzero(rows[:, _TAKEN] == 0))
+    unseen = rows[:, _TAKEN_AT] == _UNSEEN
+    # The handler of an interrupt may get one more from the interrupt controller itself.
+    blind = unseen.all() if _INTERRUPT in name else unseen.any()
+    gaps = {
+        "not all instructions were attacked": not np.array_equal(
+            offsets, np.arange(0, 4 * len(offsets), 4)
+        ),
+        "it was not attacked up to its return": _RETURN not in rows[:, _WORD],
+        "it calls code that was not attacked": np.any(
+            rows[:, _WORD] & _CALL_BITS == _CALL
+        ),
+        f"{late} interrupts were not taken before it returned": late,
+        f"nobody saw where {unseen.sum()} interrupts were taken": blind,
+    }
+    return next((gap for gap, there in gaps.items() if there), "")
 
 
 def _taken_at_once(rows: Ints) -> NDArray[np.bool_]:

@@ -1,20 +1,25 @@
 """What must hold when a function that switches stacks has returned."""
 
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from temper.run.attacking import Target
 
 # What is wrong, a bit for each; judges/injection.py has their names.
-SCS, STACK, PREV_SCS, PREV_STACK, CURRENT = (1 << n for n in range(5))
+SCS, STACK, PREV_SCS, PREV_STACK, CURRENT, SAVED = (1 << n for n in range(6))
 
 SWITCH = "a task's switch"
 IN_USER, IN_KERNEL = "an interrupt in user mode", "an interrupt in the kernel"
 SOFTIRQ = "softirqs"
 
 _WORD = (1 << 64) - 1
+_POISON = 0x5A
 _SCS_SIZE = 4096
 """Bytes of a shadow call stack, with pages of 4 KiB."""
 
+# What a function leaves as it finds it, beside the stack pointer.
+_KEPT = range(19, 30)
 # In struct cpu_context, which begins with x19: its sp and pc.
 _SAVED_SP, _SAVED_PC = 11 * 8, 12 * 8
 
@@ -58,6 +63,12 @@ class Cpu:
         """The task that the kernel takes for running."""
         return self.register("SP_EL0")
 
+    def poison(self) -> None:
+        """Overwrite what an exception may overwrite: the memory below the stack."""
+        size = self.offset("PT_REGS_SIZE")
+        at = self.register("sp") - size
+        self.target.gdb.set_memory(self.number, at, bytes([_POISON]) * size)
+
     def task_scs(self, task: int) -> range:
         """Return the addresses of a task's shadow call stack."""
         base = self.word(task + self.offset("TSK_TI_SCS_BASE"))
@@ -65,9 +76,12 @@ class Cpu:
 
     def irq_scs(self) -> range:
         """Return those of the shadow call stack for interrupts."""
-        pointer = self.symbol("irq_shadow_call_stack_ptr")
-        base = self.word((pointer + self.register("TPIDR_EL1")) & _WORD)
+        base = self.own("irq_shadow_call_stack_ptr")
         return range(base, base + _SCS_SIZE)
+
+    def own(self, name: str) -> int:
+        """Return the value of a variable that each CPU has one of."""
+        return self.word((self.symbol(name) + self.register("TPIDR_EL1")) & _WORD)
 
 
 @dataclass(frozen=True)
@@ -103,8 +117,8 @@ class SwitchCall:
     scs: int
     """The SCS pointer when it returns."""
     places: list[Place]
-    tasks: tuple[int, ...]
-    """The tasks whose stacks are in use meanwhile."""
+    tasks: dict[int, int]
+    """The tasks whose stacks are in use meanwhile, and their SCS pointers."""
     nested: int = field(init=False)
     _harmful: int | None = field(default=None, init=False)
     """What was in the register of the SCS pointer, but is none."""
@@ -113,10 +127,13 @@ class SwitchCall:
         self.nested = self.cpu.symbol("call_on_irq_stack")
 
     def taken(self) -> int:
-        """Have handlers save their return addresses nowhere but on a shadow stack."""
+        """Have handlers save return addresses in the free part of a shadow stack."""
+        self.cpu.poison()
         found = self.cpu.register("x18")
-        stacks = [self.cpu.irq_scs(), *map(self.cpu.task_scs, self.tasks)]
-        if any(found in stack for stack in stacks):
+        free = [
+            range(scs, self.cpu.task_scs(task).stop) for task, scs in self.tasks.items()
+        ]
+        if any(found in stack for stack in (self.cpu.irq_scs(), *free)):
             return 0
         self._harmful = found
         self.cpu.set_register("x18", self.scs)
@@ -143,7 +160,7 @@ class SwitchCall:
         wrong = [place for place in self.places if not place.is_right(self.cpu)]
         for place in wrong:
             place.repair(self.cpu)
-        return sum(place.bit for place in wrong)
+        return reduce(or_, (place.bit for place in wrong), 0)
 
 
 def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
@@ -168,8 +185,12 @@ def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
             Place(CURRENT, task, "SP_EL0"),
             Place(PREV_SCS, cpu.register("x18"), address=saved_scs),
             Place(PREV_STACK, cpu.register("sp"), address=saved_stack),
+            *(
+                Place(SAVED, cpu.word(task + context + 8 * n), f"x{number}")
+                for n, number in enumerate(_KEPT)
+            ),
         ],
-        tasks=(prev, task),
+        tasks={prev: cpu.register("x18"), task: scs},
     )
 
 
@@ -186,8 +207,12 @@ def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
             Place(SCS, scs, "x18"),
             Place(STACK, stack, "sp"),
             Place(CURRENT, task, "SP_EL0"),
+            *(
+                Place(SAVED, cpu.register(name), name)
+                for name in map("x{}".format, _KEPT)
+            ),
         ],
-        tasks=(task,),
+        tasks={task: scs},
     )
 
 

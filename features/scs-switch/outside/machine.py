@@ -3,6 +3,8 @@
 from temper.run.attacking import Target
 from temper.run.injection import Event
 
+from .calls import Cpu
+
 # The set-pending register of a CPU's own interrupts, GICR_ISPENDR0, in the GICv3 that
 # QEMU's hw/arm/virt.c maps. Each CPU has two frames of 64 KiB; it is in the second one.
 _REDISTRIBUTORS = 0x080A_0000
@@ -29,7 +31,10 @@ def interrupt(target: Target) -> Event:
     def back(cpu: int) -> int:
         return target.gdb.register(cpu, "ELR_EL1")
 
-    entry = target.kernel.symbols.address("vectors") + _FROM_KERNEL
+    def entry(cpu: int) -> int:
+        # The kernel chooses between several vectors by what a CPU is vulnerable to.
+        return Cpu(target, cpu).own("this_cpu_vector") + _FROM_KERNEL
+
     return Event(raised, pending, entry, back)
 
 

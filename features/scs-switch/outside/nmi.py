@@ -17,11 +17,8 @@ from .calls import (
     of_call_on_irq_stack,
     of_cpu_switch_to,
 )
+from .code import reachable
 from .machine import interrupt
-
-_RETURN = 0xD65F_03C0
-_MOST = 1 << 10
-"""Bytes of code in which a function returns."""
 
 _ATTACKED = {
     "cpu_switch_to": (of_cpu_switch_to, (SWITCH,)),
@@ -65,24 +62,27 @@ def _rows(
 def _function(
     target: Target, name: str, call: Callable[[Cpu], SwitchCall]
 ) -> tuple[Function, Sequence[int]]:
-    """Return a function up to its return, and its code as it was patched."""
+    """Return all of a function, and its code as it was patched."""
     start = target.kernel.symbols.address(name)
+    end = min(at for at in target.kernel.symbols.functions if at > start)
     with target.gdb.breakpoint(start):
         # In user mode, a CPU does not see the kernel's memory.
         stop = target.gdb.run()
     if not stop.reached:
         raise BootError(f"nobody calls {name}")
-    memory = target.gdb.memory(stop.cpu, start, _MOST)
+    memory = target.gdb.memory(stop.cpu, start, end - start)
     code = [word for (word,) in struct.iter_unpack("<I", memory)]
-    code = code[: code.index(_RETURN) + 1]
-    addresses = range(start, start + 4 * len(code), 4)
+    run = reachable(code)
+    addresses = [start + 4 * at for at in run]
     function = Function(name, addresses, lambda cpu: call(Cpu(target, cpu)))
-    return function, code
+    return function, [code[at] for at in run]
 
 
 def _offset(function: Function, address: int | None) -> int:
-    """Return the offset of an instruction; -1: it is elsewhere, or none."""
-    if address is None or address not in function.instructions:
+    """Return the offset of an instruction; -1: it is elsewhere; -2: nobody knows."""
+    if address is None:
+        return -2
+    if address not in function.instructions:
         return -1
     return address - function.instructions[0]
 

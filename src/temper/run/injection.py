@@ -30,8 +30,8 @@ class Event:
     """Makes it pending on a CPU."""
     pending: Callable[[int], bool]
     """Says whether it still is."""
-    entry: int
-    """Address of the code that a CPU which takes it goes on with."""
+    entry: Callable[[int], int]
+    """Says with which code a CPU that takes it goes on."""
     back: Callable[[int], int]
     """Says there what a CPU will come back to."""
 
@@ -163,7 +163,7 @@ class Injector:
         cpu, call = begun.cpu, begun.call
         taken_at = None
         wrong = 0
-        entry = End(self.event.entry)
+        entry = End(self.event.entry(cpu))
         self.event.raised(cpu)
         while self._runs_to(begun, entry, begun.end) == entry:
             back = End(self.event.back(cpu), self._sp(cpu))

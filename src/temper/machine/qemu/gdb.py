@@ -138,9 +138,13 @@ class Gdb:
 
     def set_word(self, cpu: int, address: int, value: int) -> None:
         """Write 64 bits of memory as a CPU sees it."""
+        self.set_memory(cpu, address, struct.pack("<Q", value))
+
+    def set_memory(self, cpu: int, address: int, what: bytes) -> None:
+        """Write memory as a CPU sees it, a chunk at most."""
         self._address_by(physical=False)
         self._command(f"Hg{cpu:x}")
-        self._write(address, struct.pack("<Q", value))
+        self._write(address, what)
 
     def device(self, address: int) -> int:
         """Read 32 bits at a physical address, such as of a device's register."""
