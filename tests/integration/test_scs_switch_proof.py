@@ -120,4 +120,4 @@ def test_all_code_that_switches_stacks_is_known() -> None:
 
 
 def test_all_sabotages_are_tried() -> None:
-    assert set(SCS_SWITCH.sabotages) == {"none", *OPEN}
+    assert set(SCS_SWITCH.sabotages) == {"none", "irqs-only", *OPEN}

@@ -65,8 +65,7 @@ class Machine:
         yield
         self.breakpoints[address] -= 1
 
-    def run(self, cpu: int = 0, seconds: float | None = None) -> Stop:
-        assert not cpu, "a call may wait for another CPU"
+    def run(self, seconds: float | None = None) -> Stop:
         self.patience = seconds
         for _ in range(RUN):
             for number, each in enumerate(self.cpus, 1):
@@ -79,8 +78,7 @@ class Machine:
                 self._execute(each)
         return Stop(1, reached=False)
 
-    def step(self, cpu: int, *, interrupted: bool = False) -> None:
-        assert not interrupted
+    def step(self, cpu: int) -> None:
         self.stepped[cpu] += 1
         self._execute(self.cpus[cpu - 1])
 

@@ -180,9 +180,7 @@ def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
         stack=stack,
         scs=scs,
         places=[
-            Place(SCS, scs, "x18"),
-            Place(STACK, stack, "sp"),
-            Place(CURRENT, task, "SP_EL0"),
+            *_stacks_of(task, stack, scs),
             Place(PREV_SCS, cpu.register("x18"), address=saved_scs),
             Place(PREV_STACK, cpu.register("sp"), address=saved_stack),
             *(
@@ -204,9 +202,7 @@ def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
         stack=stack,
         scs=scs,
         places=[
-            Place(SCS, scs, "x18"),
-            Place(STACK, stack, "sp"),
-            Place(CURRENT, task, "SP_EL0"),
+            *_stacks_of(task, stack, scs),
             *(
                 Place(SAVED, cpu.register(name), name)
                 for name in map("x{}".format, _KEPT)
@@ -214,6 +210,15 @@ def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
         ],
         tasks={task: scs},
     )
+
+
+def _stacks_of(task: int, stack: int, scs: int) -> list[Place]:
+    """Expect a task to be current, on these stacks."""
+    return [
+        Place(SCS, scs, "x18"),
+        Place(STACK, stack, "sp"),
+        Place(CURRENT, task, "SP_EL0"),
+    ]
 
 
 def _cause(cpu: Cpu) -> str:

@@ -10,14 +10,13 @@
  * Usage: in_force
  */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "code.h"
 #include "scs_probe.h"
+#include "symbol.h"
 
 enum { MOST_INSTRUCTIONS = 256 };
 
@@ -31,25 +30,6 @@ struct found {
 	int open;
 	int scs_writes;
 };
-
-static uint64_t symbol(const char *wanted)
-{
-	FILE *symbols = fopen("/proc/kallsyms", "r");
-	uint64_t address, found = 0;
-	char line[512], name[256];
-
-	while (symbols && !found && fgets(line, sizeof(line), symbols))
-		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) == 2 &&
-		    !strcmp(name, wanted))
-			found = address;
-	if (symbols)
-		fclose(symbols);
-	if (!found) {
-		fprintf(stderr, "/proc/kallsyms does not tell of %s\n", wanted);
-		exit(77);
-	}
-	return found;
-}
 
 static struct function function(int probe, const char *name)
 {

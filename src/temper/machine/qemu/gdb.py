@@ -27,8 +27,8 @@ _CHUNK = 2048
 _WORD = 8
 """Bytes of an address, a register or a value in memory."""
 
-_STEP_QUIETLY, _STEP_INTERRUPTED = 7, 5
-"""As ``qqemu.sstepbits`` has them: step; no interrupts; no timers."""
+_STEP_QUIETLY = 7
+"""As ``qqemu.sstepbits`` has it: step, no interrupts, no timers."""
 
 _PACKET = re.compile(rb"\$([^#]*)#([0-9a-f]{2})", re.DOTALL)
 _STOPPED = re.compile(r"T[0-9a-f]{2}thread:([0-9a-f]+);")
@@ -85,17 +85,13 @@ class Gdb:
             if _type is None:
                 self._ask("D")
 
-    def run(self, cpu: int = 0, seconds: float | None = None) -> Stop:
-        """Let one CPU run, or all of them (0), to the next breakpoint."""
-        return self._go(f"vCont;c:{cpu:x}" if cpu else "vCont;c", seconds)
+    def run(self, seconds: float | None = None) -> Stop:
+        """Let all CPUs run to the next breakpoint; see ``_go`` for the seconds."""
+        return self._go("vCont;c", seconds)
 
-    def step(self, cpu: int, *, interrupted: bool = False) -> None:
-        """Let a CPU run one instruction; ``interrupted``: or take what is pending.
-
-        What it takes counts as a step, with the first instruction of its handler.
-        """
-        bits = _STEP_INTERRUPTED if interrupted else _STEP_QUIETLY
-        self._command(f"Qqemu.sstep={bits:x}")
+    def step(self, cpu: int) -> None:
+        """Let a CPU run one instruction, and take no interrupt."""
+        self._command(f"Qqemu.sstep={_STEP_QUIETLY:x}")
         if not self._go(f"vCont;s:{cpu:x}", None).reached:
             raise InfraError(f"QEMU does not step CPU {cpu}")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Finds kernel symbols that modules cannot link to. */
-#ifndef SYMBOL_H
-#define SYMBOL_H
+#ifndef TEMPER_SYMBOL_H
+#define TEMPER_SYMBOL_H
 
 #include <inttypes.h>
 #include <stdint.h>
