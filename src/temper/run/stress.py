@@ -32,7 +32,10 @@ def plan_stress(
     stress = stress_of(feature)
     check_known("kernel", kernels, stress.kernels)
     if stress.arch != planner.arch.name:
-        raise InputError(f"the stress of {feature.name} is for {stress.arch}")
+        raise InputError(
+            f"the stress of {feature.name} is not for {planner.arch.name}",
+            f"add --arch {stress.arch}",
+        )
     if seconds < 1:
         raise InputError(f"{seconds} seconds are too few")
     variants = _variants(planner, feature, stress, kernels or stress.kernels)
