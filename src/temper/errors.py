@@ -4,6 +4,8 @@ The command line prints ``message`` and ``hint`` of a TemperError and exits with
 ``exit_code``; any other exception is a bug in Temper.
 """
 
+from temper.record.wire import AnyRecord
+
 
 class TemperError(Exception):
     """Something went wrong that the user can understand and fix."""
@@ -31,8 +33,8 @@ class InfraError(TemperError):
 class BootError(TemperError):
     """The kernel's fault: it panicked, hung, or its init died.
 
-    ``console`` is what the kernel had printed by then, ``records`` the lines that its
-    target had sent.
+    ``console`` is what the kernel had printed by then, ``records`` what there was of
+    records.
     """
 
     exit_code = 4
@@ -40,7 +42,7 @@ class BootError(TemperError):
     def __init__(self, message: str, hint: str = "", console: str = "") -> None:
         super().__init__(message, hint)
         self.console = console
-        self.records: list[str] = []
+        self.records: list[AnyRecord] = []
 
 
 class BuildError(TemperError):

@@ -6,7 +6,7 @@ So everything about a feature is in one folder, and the lab does not name any of
 
 import importlib.util
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from inspect import Parameter, get_annotations, signature
 from pathlib import Path
@@ -29,10 +29,11 @@ Script = Callable[[Any], Mapping[str, int]]
 Returns what its checks counted, by name; raises BootError if the kernel failed one.
 """
 
-Attack = Callable[[Any], Mapping[str, Sequence[int]]]
+Attack = Callable[[Any], Iterable[tuple[str, Sequence[int]]]]
 """Attacks from outside, by a ``temper.run.attacking.Target``.
 
-Returns samples for the proof's judge, by name; raises BootError if the guest ends.
+Yields names and samples for the proof's judge, and those of one name make a whole. If
+the guest ends, it raises BootError, and what was yielded by then counts.
 """
 
 _HELP = "docs/adding-a-feature.md says what judges, plots and events are"

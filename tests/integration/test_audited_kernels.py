@@ -244,7 +244,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """Audit a kernel of ours, whose modules are built against what lies beside it."""
     image = kernel_of(feature_named("kstack"), "stock").image
     folder = tmp_path_factory.mktemp("audit")
-    return ask(folder, "audit", str(image), "--twins")
+    return ask(folder, "audit", str(image))
 
 
 def test_attacks_land_on_a_kernel_without_the_options(small: Answer) -> None:
@@ -253,8 +253,15 @@ def test_attacks_land_on_a_kernel_without_the_options(small: Answer) -> None:
     assert named(small, "VULNERABLE") >= ONLY_THERE | REPORTED
 
 
-def proves_by_twins(answer: Answer, arch: str) -> None:
-    """Check that each option that only twins weaken is proven by them."""
+@pytest.mark.check_all
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_twins_show_that_it_is_the_option_that_stops_it(
+    arch: str, tmp_path: Path
+) -> None:
+    """Each that only twins weaken is proven by them."""
+    stock = kernel_of(feature_named("kstack"), "stock", arch_named(arch))
+    answer = ask(tmp_path, "audit", str(stock.image), "--twins", "--arch", arch)
+    assert answer.status == 0, answer.output
     here = options_on(arch)
     by_twins = {name for name, option in here.items() if option.control.is_twin}
     assert by_twins > {"guard-pages", "init-stack", "refcount", "stack-protector"}
@@ -264,18 +271,6 @@ def proves_by_twins(answer: Answer, arch: str) -> None:
         switched_on = not here[name].remedy.none
         assert option["control_lands"] is True, option
         assert option["remedy_holds"] is (True if switched_on else None), option
-
-
-def test_twins_show_that_it_is_the_option_that_stops_it(small: Answer) -> None:
-    proves_by_twins(small, "x86_64")
-
-
-@pytest.mark.check_all
-def test_twins_show_it_on_arm64(tmp_path: Path) -> None:
-    stock = kernel_of(feature_named("kstack"), "stock", arch_named("arm64"))
-    answer = ask(tmp_path, "audit", str(stock.image), "--twins", *ARM64)
-    assert answer.status == 0, answer.output
-    proves_by_twins(answer, "arm64")
 
 
 def test_the_configuration_is_that_of_the_build(small: Answer) -> None:

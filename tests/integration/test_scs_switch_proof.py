@@ -1,4 +1,4 @@
-"""The proof of scs-switch on real kernels: interrupts between any two instructions."""
+"""The proofs of scs-switch on real kernels: events between any two instructions."""
 
 import re
 
@@ -16,12 +16,17 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 SCS_SWITCH = feature_named("scs-switch")
 OURS = SCS_SWITCH.variants["temper"].patches
-# Sabotage -> what the proof says is open: function, instructions.
+# Sabotage -> what the proof by NMIs says is open: function, instructions.
 OPEN = {
     "scs-first": [("cpu_switch_to", "mov sp, x9")],
     "current-first": [("cpu_switch_to", "ldr x18, [x1, #0x18]")],
     "stack-first": [("call_on_irq_stack", "ldr x18, [x16, #0x18]")],
     "scratch": [("call_on_irq_stack", "ldr x18, [x18, x17]")],
+    "scratch-one-cpu": [("call_on_irq_stack", "ldr x18, [x18, x17]")],
+    "base-first": [("call_on_irq_stack", "ldr x18, [x16, #0x18]")],
+    "two-steps": [("call_on_irq_stack", "add sp, sp, #4, lsl #12")],
+    "pushed-late": [("call_on_irq_stack", "sub x29, sp, #0x10")],
+    "freed-early": [("call_on_irq_stack", "ldp x29, x30, [x29]")],
     "switch-open": [("cpu_switch_to", "ldr x18, [x18, #0x18]")],
     "irq-open": [
         ("call_on_irq_stack", "add sp, x16, #4, lsl #12"),
@@ -32,13 +37,14 @@ OPEN = {
     "early": [("cpu_switch_to", "ldr x18, [x18, #0x18]")],
     "exit-early": [("call_on_irq_stack", "ldr x18, [x18, #0x18]")],
 }
+DIES = ("two-steps", "pushed-late", "freed-early")
 OF_OURS = [name for name in OPEN if SCS_SWITCH.sabotages[name].patches[-1:] == OURS]
 OF_STOCK = [name for name in OPEN if name not in OF_OURS]
 
 
 @pytest.fixture(scope="module")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    which = ("--variants", ",".join(("temper", "none", *OF_OURS)))
+    which = ("--variants", ",".join(("temper", "none", "one-cpu", *OF_OURS)))
     return ask(tmp_path_factory.mktemp("scs"), "prove", "scs-switch", *ARM64, *which)
 
 
@@ -48,8 +54,8 @@ def proved_all(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(folder, "prove", "scs-switch", *ARM64, "--sabotage")
 
 
-def reasons(proved: Answer, variant: str) -> list[str]:
-    found: list[str] = proved.report["evidence"][variant]["nmi"]["reasons"]
+def reasons(proved: Answer, variant: str, proof: str = "nmi") -> list[str]:
+    found: list[str] = proved.report["evidence"][variant][proof]["reasons"]
     return found
 
 
@@ -74,6 +80,39 @@ def test_the_control_is_open_where_linux_was(proved: Answer) -> None:
 def test_interrupts_come_in_where_nothing_is_masked(proved: Answer) -> None:
     figures = proved.report["evidence"]["temper"]["nmi"]["figures"]
     assert figures == {"interrupts": 93, "at once": 61, "wrong": 0}
+
+
+def test_debug_exceptions_come_in_everywhere(proved: Answer) -> None:
+    figures = proved.report["evidence"]["temper"]["debug"]["figures"]
+    assert figures == {"breakpoints": 186, "at once": 186, "wrong": 0}
+
+
+def test_the_control_is_open_to_debug_exceptions_where_x18_is_scratch(
+    proved: Answer,
+) -> None:
+    """The first rule is nothing to their handlers, the second one is."""
+    switch, *calls = reasons(proved, "reverted", "debug")
+    assert "open at 1 of 31 instructions, +0x74 (ldr x18, [x18, #0x18])" in switch
+    assert len(calls) == 3
+    for call in calls:
+        assert "open at 4 of 20 instructions, +0x10 (add x18, x18, #0x58)" in call
+
+
+def test_without_pseudo_nmis_debug_exceptions_come_in_too(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    which = ("--variants", "temper", "--proofs", "debug")
+    folder = tmp_path_factory.mktemp("debug")
+    found = ask(folder, "prove", "scs-switch", *ARM64, *which)
+    assert found.report["proven"] is True, found.output
+    assert "pseudo_nmi" not in found.report["variants"]["temper"]["cmdline"]
+
+
+@pytest.mark.parametrize("variant", DIES)
+def test_a_sabotage_that_ends_the_kernel_is_found_all_the_same(
+    proved: Answer, variant: str
+) -> None:
+    assert "the kernel died" in reasons(proved, variant)[-1]
 
 
 @pytest.mark.parametrize("variant", OF_OURS)
@@ -119,5 +158,12 @@ def test_all_code_that_switches_stacks_is_known() -> None:
         assert [name for name in found if not scan.explained(name)] == []
 
 
+@pytest.mark.check_all
+def test_masking_interrupts_alone_leaves_debug_exceptions(proved_all: Answer) -> None:
+    switch, *calls = reasons(proved_all, "irqs-only", "debug")
+    assert "open at 1 of 34 instructions, +0x7c (ldr x18, [x18, #0x18])" in switch
+    assert len(calls) == 3
+
+
 def test_all_sabotages_are_tried() -> None:
-    assert set(SCS_SWITCH.sabotages) == {"none", "irqs-only", *OPEN}
+    assert set(SCS_SWITCH.sabotages) == {"none", "one-cpu", "irqs-only", *OPEN}

@@ -12,9 +12,11 @@ from fake_machine import FakeMachine, prepared
 from temper.errors import BootError, InfraError, InputError
 from temper.kernel import Debugged
 from temper.kernel.symbols import Symbols
-from temper.machine import Attack, Gdb, StoppedError
+from temper.machine import Attack, BootResult, Gdb, StoppedError, Watcher
 from temper.progress import Quiet
+from temper.record.boot import StoredBoot
 from temper.record.plan import Outside, ProofPlan, RunPlan, Twins
+from temper.record.wire import Samples, Start
 from temper.run.attacking import attack
 from temper.run.campaign import Campaign
 from temper.run.scripts import blaming
@@ -29,15 +31,17 @@ __all__ = ["nmi", "buggy", "wordy"]
 
 def nmi(target):
     at = target.kernel.symbols.address("switch") + target.kernel.constants["OFFSET"]
-    return {target.gdb.name: [at] * target.samples}
+    for _ in range(target.samples):
+        yield target.gdb.name, [at]
 
 
 def buggy(target):
-    return {"rows": [1 // 0]}
+    yield "rows", [1]
+    yield "rows", [1 // 0]
 
 
 def wordy(target):
-    return {"rows": ["no number"]}
+    yield "rows", ["no number"]
 """
 
 
@@ -56,13 +60,16 @@ def proof(name: str, line: str = "switches 3", **changes: object) -> ProofPlan:
 
 
 def test_an_attack_has_the_guest_its_kernel_and_the_samples(outside: Outside) -> None:
-    assert attack(outside, proof("nmi"), KERNEL)(GDB) == {"the guest": [0x1018] * 3}
+    found = attack(outside, proof("nmi"), KERNEL)(GDB)
+    assert [(each.name, each.values) for each in found] == [("the guest", [0x1018])] * 3
 
 
 def test_a_bug_of_an_attack_is_its_authors(outside: Outside) -> None:
     buggy = attack(outside, proof("buggy"), KERNEL)
+    found = iter(buggy(GDB))
+    assert next(found).values == [1]
     with pytest.raises(InputError) as caught:
-        buggy(GDB)
+        next(found)
     assert caught.value.message == (
         "the attack 'buggy' cannot go on: ZeroDivisionError: integer division or "
         "modulo by zero"
@@ -73,7 +80,7 @@ def test_a_bug_of_an_attack_is_its_authors(outside: Outside) -> None:
 def test_samples_that_are_no_numbers_are_its_authors_too(outside: Outside) -> None:
     wordy = attack(outside, proof("wordy"), KERNEL)
     with pytest.raises(InputError, match="the attack 'wordy' cannot go on"):
-        wordy(GDB)
+        list(wordy(GDB))
 
 
 def test_an_unknown_attack_is_refused_before_it_is_needed(outside: Outside) -> None:
@@ -87,7 +94,7 @@ def test_an_attack_is_found_in_this_checkout(
     """The folder of a feature in the catalogue is planned by its name there."""
     monkeypatch.setattr("temper.paths.REPOSITORY", tmp_path)
     moved = outside.model_copy(update={"folder": "outside"})
-    assert attack(moved, proof("nmi", "switches 1"), KERNEL)(GDB)
+    assert list(attack(moved, proof("nmi", "switches 1"), KERNEL)(GDB))
 
 
 @pytest.mark.parametrize(
@@ -141,6 +148,14 @@ def attacks(folder: Path, changes: dict[str, object]) -> list[tuple[str, list[st
 def boots(
     folder: Path, changes: dict[str, object]
 ) -> Sequence[tuple[str, dict[str, Attack]]]:
+    machine = FakeMachine(at_once=1)
+    booted(folder, changes, machine)
+    return [(each.cmdline, dict(each.attacks)) for each in machine.requests]
+
+
+def booted(
+    folder: Path, changes: dict[str, object], machine: FakeMachine
+) -> Sequence[StoredBoot]:
     usual = prepared(folder)
     work = usual.plan.work.model_copy(update={"job": JOB})
     given = {"proofs": PROOFS, "work": work, **changes}
@@ -148,10 +163,10 @@ def boots(
     known = {
         name: replace(setup, debugged=KERNEL) for name, setup in usual.setups.items()
     }
-    machine, store = FakeMachine(at_once=1), Store.open(data=folder / "data")
+    store = Store.open(data=folder / "data")
     run = store.create_run(plan)
     Campaign(run, plan, known, machine, store, Quiet()).boot_all("Booting")
-    return [(each.cmdline, dict(each.attacks)) for each in machine.requests]
+    return store.load(run).boots
 
 
 def test_programs_of_a_boot_are_attacked_where_their_proofs_say(
@@ -168,7 +183,7 @@ def test_each_program_is_attacked_by_its_own_proof(
 ) -> None:
     """On the kernel of its variant."""
     (_, asked), *_ = boots(tmp_path, {"outside": outside})
-    assert {line: len(attack(GDB)["the guest"]) for line, attack in asked.items()} == {
+    assert {line: len(list(attack(GDB))) for line, attack in asked.items()} == {
         "switches 3": 3,
         "switches 4": 4,
     }
@@ -194,3 +209,48 @@ def test_a_boot_that_does_not_run_the_program_is_not_attacked(
 def test_nothing_is_attacked_from_outside_unless_a_proof_does(tmp_path: Path) -> None:
     usual: dict[str, object] = {"proofs": {"usual": PROOFS["usual"]}}
     assert {str(asked) for _, asked in attacks(tmp_path, usual)} == {"[]"}
+
+
+def dying(program: str, *values: int) -> BootError:
+    """Return the end of a kernel while a program ran, and what was found by then."""
+    error = BootError("it panicked", console="[    1.0] panic\n")
+    found = Samples(n=1, type="samples", name="rows", values=list(values))
+    error.records = [Start(n=0, type="start", program=program), found]
+    return error
+
+
+def stored(folder: Path, error: BootError, changes: dict[str, object]) -> StoredBoot:
+    """Return the first boot of a campaign in which all of them end so."""
+
+    def dies(_watcher: Watcher) -> BootResult:
+        raise error
+
+    machine = FakeMachine(behaviours=dict.fromkeys(("off", "stock"), dies))
+    return booted(folder, changes, machine)[0]
+
+
+def test_what_an_attack_found_before_the_kernels_end_is_kept(
+    tmp_path: Path, outside: Outside
+) -> None:
+    found = stored(tmp_path, dying("switches 3", 7), {"outside": outside})
+    assert (found.facts.status, found.facts.error) == ("boot_error", "it panicked")
+    assert found.records[1:] == [
+        {"n": 1, "type": "samples", "name": "rows", "values": [7]},
+        {"n": 2, "type": "died", "program": "switches 3", "how": "it panicked"},
+    ]
+
+
+def test_a_kernel_that_ends_between_programs_has_been_ended_by_none(
+    tmp_path: Path, outside: Outside
+) -> None:
+    error = BootError("it panicked")
+    found = stored(tmp_path, error, {"outside": outside})
+    assert (found.facts.status, found.records) == ("boot_error", [])
+
+
+def test_where_nothing_attacks_from_outside_the_kernels_end_tells_nothing(
+    tmp_path: Path,
+) -> None:
+    usual: dict[str, object] = {"proofs": {"usual": PROOFS["usual"]}}
+    found = stored(tmp_path, dying("attack 6", 7), usual)
+    assert (found.facts.status, found.records) == ("boot_error", [])

@@ -1,7 +1,6 @@
 """Boots on a fake machine, stored in a real store."""
 
 import errno
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, Layout, ProofPlan, Slot, Twins
+from temper.record.wire import Start
 from temper.run.campaign import Campaign
 from temper.store import Store
 
@@ -318,7 +318,7 @@ def test_an_audit_goes_on_where_an_attack_ended_the_kernel(bench: Bench) -> None
         if len(boots) % 2 == 0:
             return result()
         error = BootError("it panicked", console="[    1.0] panic\n")
-        error.records = [json.dumps({"n": 0, "type": "start", "program": program})]
+        error.records = [Start(n=0, type="start", program=program)]
         raise error
 
     job = (f"run {program}", "run attack user dmesg")

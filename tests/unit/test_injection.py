@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
@@ -12,7 +12,7 @@ from temper.errors import BootError
 from temper.machine import Gdb
 from temper.machine.qemu import Stop
 from temper.run import injection
-from temper.run.injection import Event, Function, Injector, Visit
+from temper.run.injection import Function, Injector, Visit
 
 CALLER, FUNCTION, HELPER, HANDLER, IDLE = 0x100, 0x200, 0x300, 0x400, 0x500
 STACK = 0x8000
@@ -32,6 +32,8 @@ class Cpu:
     """Addresses to return to."""
     masked: bool = False
     pending: bool = False
+    insistent: bool = False
+    """Whether it is pending again as soon as it was taken."""
     interrupted: list[int] = field(default_factory=list)
     calls: int = 0
     kind: str = "work"
@@ -70,7 +72,7 @@ class Machine:
         for _ in range(RUN):
             for number, each in enumerate(self.cpus, 1):
                 if each.pending and not each.masked:
-                    each.pending, each.masked = False, True
+                    each.pending, each.masked = each.insistent, True
                     each.interrupted.append(each.pc)
                     each.pc = HANDLER
                 if self.breakpoints[each.pc]:
@@ -208,6 +210,35 @@ class FakeCall:
         return wrong
 
 
+@dataclass
+class FakeEvent:
+    """An interrupt, or, if it is ``stubborn``, one that comes until it is ended."""
+
+    machine: Machine
+    stubborn: bool = False
+
+    def raised(self, cpu: int) -> None:
+        self._cpu(cpu).pending = True
+        self._cpu(cpu).insistent = self.stubborn
+
+    def entry(self, cpu: int) -> int:
+        return HANDLER
+
+    def back(self, cpu: int) -> int:
+        return self._cpu(cpu).interrupted[-1]
+
+    def taken(self, cpu: int) -> None:
+        if self._cpu(cpu).insistent:
+            self._cpu(cpu).insistent = self._cpu(cpu).pending = False
+
+    def withdrawn(self, cpu: int) -> bool:
+        was, self._cpu(cpu).pending = self._cpu(cpu).pending, False
+        return was
+
+    def _cpu(self, number: int) -> Cpu:
+        return self.machine.cpus[number - 1]
+
+
 class Bench:
     """An injector of events into a machine."""
 
@@ -219,16 +250,7 @@ class Bench:
     ) -> None:
         self.machine = machine
         self.calls: list[FakeCall] = []
-
-        def raised(number: int) -> None:
-            machine.cpus[number - 1].pending = True
-
-        self.event = Event(
-            raised=raised,
-            pending=lambda cpu: machine.cpus[cpu - 1].pending,
-            entry=lambda cpu: HANDLER,
-            back=lambda cpu: machine.cpus[cpu - 1].interrupted[-1],
-        )
+        self.event = FakeEvent(machine)
 
         def enter(number: int) -> FakeCall:
             self.calls.append(entered(machine.cpus[number - 1]))
@@ -238,9 +260,21 @@ class Bench:
         self.function = Function("switch", addresses, enter)
 
     def visits(self, kind: str = "work") -> list[Visit]:
+        return list(self.visiting(kind))
+
+    def visiting(self, kind: str = "work") -> Iterator[Visit]:
         gdb = cast(Gdb, self.machine)
         injector = Injector(gdb, self.event, pc="pc", sp="sp")
-        return list(injector.visits(self.function, kind))
+        return injector.visits(self.function, kind)
+
+    def until_death(self) -> tuple[list[Visit], str]:
+        """Return what was found, and how the guest ended."""
+        found: list[Visit] = []
+        visiting = self.visiting()
+        with pytest.raises(BootError) as caught:
+            while True:
+                found.append(next(visiting))
+        return found, caught.value.message
 
 
 def offsets(visits: Sequence[Visit]) -> list[tuple[int, int | None]]:
@@ -324,6 +358,68 @@ def test_whatever_is_taken_before_the_return_is_looked_at() -> None:
     assert [each.log.count("taken") for each in bench.calls] == [2, 2, 1, 1]
 
 
+def test_an_event_that_would_come_again_is_ended_where_it_is_taken() -> None:
+    bench = Bench(machine(*UNGUARDED), 4)
+    bench.event.stubborn = True
+    visits = bench.visits()
+    assert offsets(visits) == [(0, 0), (4, 4), (8, 8), (12, 12)]
+    assert all(visit.taken for visit in visits)
+    assert [each.log.count("taken") for each in bench.calls] == [1] * 4
+
+
+def test_an_event_that_was_not_taken_does_not_come_later() -> None:
+    calls = listing(
+        CALLER,
+        begin_call,
+        does(masked=True),
+        call(FUNCTION),
+        does(masked=False),
+        to(CALLER),
+    )
+    bench = Bench(machine(*UNGUARDED, calls=calls), 4)
+    bench.visits()
+    assert bench.machine.cpus[0].interrupted == []
+    assert not bench.machine.cpus[0].pending
+
+
+def dies(cpu: Cpu) -> int | None:
+    """Have a handler hang where it finds what it must not see."""
+    return HANDLER + 0x40 if cpu.open else None
+
+
+DEAD = listing(HANDLER + 0x40, to(HANDLER + 0x40))
+
+
+def test_a_guest_that_dies_of_an_event_is_told_with_what_came_before() -> None:
+    handles = listing(HANDLER, dies, resume) | DEAD
+
+    class Open(FakeCall):
+        def taken(self) -> int:
+            return HARM * self.cpu.open
+
+        def resumed(self) -> None:
+            pass
+
+    bench = Bench(machine(*UNGUARDED, handles=handles), 4, Open)
+    visits, end = bench.until_death()
+    assert [visit.died for visit in visits] == [False, False, True]
+    assert [visit.wrong for visit in visits] == [0, 0, HARM]
+    assert offsets(visits)[2] == (8, 8)
+    assert visits[2].taken
+    assert end == f"a call for work does not return: pc was {HANDLER:#x}"
+
+
+def test_a_guest_that_dies_before_an_event_is_raised_is_no_finding() -> None:
+    def hangs(cpu: Cpu) -> int | None:
+        return FUNCTION if cpu.calls == 2 else None
+
+    bench = Bench(machine(hangs, nothing, back), 3)
+    visits, end = bench.until_death()
+    assert offsets(visits) == [(0, 0)]
+    assert not visits[0].died
+    assert end.startswith("a call for work does not return")
+
+
 def test_what_is_wrong_is_added_up() -> None:
 
     class Odd(FakeCall):
@@ -341,10 +437,17 @@ def test_what_is_wrong_is_added_up() -> None:
     assert [visit.wrong for visit in bench.visits()] == [4 | 8 | 16 | 32]
 
 
+class Lasting(FakeEvent):
+    """One that is pending whatever was taken."""
+
+    def withdrawn(self, cpu: int) -> bool:
+        return super().withdrawn(cpu) or True
+
+
 def test_an_event_that_is_still_pending_has_not_been_taken() -> None:
     """Something else was, by the same code."""
     bench = Bench(machine(back, handles=listing(HANDLER, nothing, resume)), 1)
-    bench.event = replace(bench.event, pending=lambda cpu: True)
+    bench.event = Lasting(bench.machine)
     (visit,) = bench.visits()
     assert (visit.taken_at, visit.taken) == (FUNCTION, False)
 

@@ -28,7 +28,7 @@ def rows(**changed: tuple[int, int, int]) -> Ints:
 
 
 def judged(*kinds: Ints, functions: float | None = None) -> Verdict:
-    judge = judge_named(SCS_SWITCH.folder, "injection", ["functions"])
+    judge = judge_named(SCS_SWITCH.folder, "interrupts", ["functions"])
     samples = {f"switch for {number}": kind for number, kind in enumerate(kinds)}
     return judge(samples, {}, functions=len(kinds) if functions is None else functions)
 
@@ -120,7 +120,7 @@ def test_an_interrupt_that_nobody_saw_taken_shows_nothing() -> None:
 
 
 def test_the_handler_of_an_interrupt_may_take_more_of_them_itself() -> None:
-    judge = judge_named(SCS_SWITCH.folder, "injection", ["functions"])
+    judge = judge_named(SCS_SWITCH.folder, "interrupts", ["functions"])
     name = "irq for an interrupt in user mode"
     verdict = judge({name: rows(at1=(-2, 1, 0))}, {}, functions=1)
     assert verdict.outcome is Outcome.BLOCKED
@@ -134,3 +134,55 @@ def test_a_function_that_calls_others_is_not_attacked_whole() -> None:
     assert judged(calling).reasons == [
         "switch for 0: it calls code that was not attacked"
     ]
+
+
+DIED = 64
+
+
+def stopped(*kinds: Ints) -> Verdict:
+    """Judge breakpoints, which do not come later where they are masked."""
+    judge = judge_named(SCS_SWITCH.folder, "breakpoints", ["functions"])
+    samples = {f"switch for {number}": kind for number, kind in enumerate(kinds)}
+    return judge(samples, {}, functions=len(kinds))
+
+
+MASKED = (-2, 0, 0)
+
+
+def test_breakpoints_may_be_masked() -> None:
+    verdict = stopped(rows(at1=MASKED), rows())
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures == {"breakpoints": 6, "at once": 5, "wrong": 0}
+    assert verdict.reasons == [
+        "6 breakpoints at all instructions left all as it must be; 5 were taken at "
+        "once, the others never, for they were masked"
+    ]
+
+
+def test_breakpoints_that_all_come_are_told_without_others() -> None:
+    (reason,) = stopped(rows()).reasons
+    assert reason.endswith("; 3 were taken at once")
+
+
+def test_breakpoints_that_never_come_show_nothing() -> None:
+    """They may be off."""
+    none = rows(at0=MASKED, at1=MASKED, at2=MASKED)
+    assert stopped(rows(), none).reasons == [
+        "switch for 1: no breakpoint was ever taken"
+    ]
+
+
+def test_a_breakpoint_that_does_harm_is_named_by_its_instruction() -> None:
+    verdict = stopped(rows(at1=(4, 1, SCS)))
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert "+0x4 (ldr x18, [x1, #0x18]): wrong SCS pointer" in verdict.reasons[0]
+
+
+def test_an_instruction_at_which_the_kernel_died_is_open() -> None:
+    dead = rows(at1=(4, 1, DIED))[:10]
+    for verdict in (judged(dead, functions=4), stopped(dead)):
+        assert verdict.outcome is Outcome.VULNERABLE
+        assert verdict.reasons == [
+            "switch for 0: open at 1 of 2 instructions, +0x4 (ldr x18, [x1, #0x18]): "
+            "wrong everything: the kernel died"
+        ]

@@ -24,7 +24,7 @@ number = 3
 
 
 def nmi(target):
-    return {"hits": HITS}
+    yield "hits", HITS
 """
 PROOF = """\
 [proofs.interrupted]
@@ -87,7 +87,7 @@ def complaint(folder: Path) -> tuple[str, str]:
 
 def test_an_attack_is_loaded_from_the_features_folder(folder: Path) -> None:
     assert outside_of(folder) == folder / "outside"
-    assert attack_named(folder / "outside", "nmi")(None) == {"hits": [7]}
+    assert list(attack_named(folder / "outside", "nmi")(None)) == [("hits", [7])]
 
 
 def test_a_proof_may_attack_from_outside(folder: Path) -> None:

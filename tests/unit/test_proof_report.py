@@ -754,3 +754,35 @@ def test_a_report_says_when_the_judges_have_changed() -> None:
     assert found.proven
     (line,) = [p.text for p in proof_document(found).conclusion if "judges" in p.text]
     assert line.startswith("The judges of kstack have changed since this run")
+
+
+def ended(positions: list[int], program: str = "attack 20000") -> StoredBoot:
+    """Return a boot whose kernel ended while a program ran."""
+    sent = [each for each in records(positions, on=True) if each["type"] != "exit"]
+    died = {"type": "died", "program": program, "how": "it panicked"}
+    sent[-2:] = [{"n": len(sent), **died}]
+    return boot("stock", sent, status="boot_error", error="it panicked")[1]
+
+
+def test_an_attack_that_landed_before_it_ended_the_kernel_counts() -> None:
+    found = report({**GOOD, "stock": ended(CONSTANT)})
+    assert found.outcomes["stock"] is Outcome.VULNERABLE
+    assert found.evidence["stock"]["prediction"].figures["calls"] == CALLS
+
+
+def test_an_attack_that_ended_the_kernel_is_not_blocked() -> None:
+    found = report({**GOOD, "stock": ended(RANDOM)})
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED
+    (reason,) = found.evidence["stock"]["prediction"].reasons
+    assert reason == "the kernel failed: it panicked"
+
+
+def test_a_kernel_that_ended_in_another_attack_is_not_judged() -> None:
+    sent = [
+        *records(CONSTANT, on=True)[:-1],
+        {"n": 20, "type": "start", "program": "attack 30000"},
+        {"n": 21, "type": "died", "program": "attack 30000", "how": "it panicked"},
+    ]
+    other = boot("stock", sent, status="boot_error", error="it panicked")
+    found = report({**GOOD, **dict([other])})
+    assert found.outcomes["stock"] is Outcome.UNSUPPORTED

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from test_tcg import BOOT, Host, forget_qemu
 from temper.errors import BootError, InfraError, InputError
 from temper.machine import Attack, BootResult, Gdb, Watcher
 from temper.machine.qemu import Stop, debugger_words
-from temper.record.wire import Samples
+from temper.record.wire import Samples, whole_records
 
 FIRST, ATTACKED, LAST = "in_force", "switches 7", "in_force again"
 
-Found = Mapping[str, Sequence[int]]
+Found = Iterator[Samples]
 
 
 @pytest.fixture
@@ -37,6 +37,10 @@ def debugger(host: Host) -> Iterator[Debugger]:
 def line(n: int, kind: str, program: str) -> str:
     status = ',"status":0' if kind == "exit" else ""
     return f'{{"n":{n},"type":"{kind}","program":"{program}"{status}}}'
+
+
+def samples(name: str, *values: int, n: int = 0) -> Samples:
+    return Samples(n=n, type="samples", name=name, values=list(values))
 
 
 def ran(n: int, *programs: str) -> list[str]:
@@ -86,7 +90,9 @@ def test_samples_of_an_attack_follow_the_start_of_its_program(
     def attack(gdb: Gdb) -> Found:
         assert gdb.run() == Stop(1, reached=True)
         (host.root / "attacked").touch()
-        return {"rows": (3, True, -1), "none": ()}
+        yield samples("rows", 3, 1)
+        yield samples("none")
+        yield samples("rows", -1)
 
     host.qemu(job(host, FIRST, ATTACKED, LAST))
     result = boot(host, {ATTACKED: attack})
@@ -97,14 +103,15 @@ def test_samples_of_an_attack_follow_the_start_of_its_program(
         ("start", ATTACKED),
         ("samples", "rows"),
         ("samples", "none"),
+        ("samples", "rows"),
         ("exit", ATTACKED),
         ("start", LAST),
         ("exit", LAST),
         ("end", ""),
     ]
-    assert [each.n for each in result.records] == list(range(10))
-    samples = [each.values for each in result.records if isinstance(each, Samples)]
-    assert samples == [[3, 1, -1], []]
+    assert [each.n for each in result.records] == list(range(11))
+    found = [each.values for each in result.records if isinstance(each, Samples)]
+    assert found == [[3, 1], [], [-1]]
     assert debugger.heard == ["vCont;c", "D"]
 
 
@@ -115,7 +122,7 @@ def test_a_guest_is_attacked_once_and_says_so(host: Host, debugger: Debugger) ->
         attacks.append(gdb)
         # More words of the same program do not have it attacked again.
         (host.root / "attacked").touch()
-        return {}
+        yield from ()
 
     more = f"echo 'more' >>$console\nuntil [ -e {host.root}/seen ]; do sleep 0.02; done"
     whole = job(host, ATTACKED)
@@ -137,6 +144,7 @@ def test_a_program_that_has_ended_is_not_attacked(
 ) -> None:
     def attack(gdb: Gdb) -> Found:
         raise AssertionError
+        yield
 
     end = '{"n":3,"type":"end"}'
     host.qemu(says(BOOT, *ran(1, ATTACKED)) + "sleep 0.2\n" + says(end))
@@ -164,7 +172,7 @@ def test_the_time_of_an_attack_is_no_silence(
     def attack(gdb: Gdb) -> Found:
         log.append("attacked")
         (host.root / "attacked").touch()
-        return {}
+        yield from ()
 
     monkeypatch.setattr("temper.machine.tcg.Wait", Wait)
     host.qemu(job(host, ATTACKED))
@@ -179,8 +187,8 @@ def test_a_guest_that_ends_under_attack_is_told_with_its_console(
     host.qemu(job(host, FIRST, ATTACKED))
 
     def attack(gdb: Gdb) -> Found:
+        yield samples("rows", 7)
         gdb.run()
-        return {}
 
     with pytest.raises(BootError) as caught:
         boot(host, {ATTACKED: attack})
@@ -188,11 +196,9 @@ def test_a_guest_that_ends_under_attack_is_told_with_its_console(
         "the guest ended under the debugger; last on its console: 'Linux version 6.12'"
     )
     assert caught.value.console == "Linux version 6.12\n"
-    assert caught.value.records == [
-        BOOT,
-        *ran(1, FIRST),
-        line(3, "start", ATTACKED),
-    ]
+    *before, found = caught.value.records
+    assert before == whole_records([BOOT, *ran(1, FIRST), line(3, "start", ATTACKED)])
+    assert found == samples("rows", 7, n=4)
 
 
 @pytest.mark.parametrize("error", [InfraError("odd"), InputError("a bug")])
@@ -201,6 +207,7 @@ def test_an_attack_that_fails_ends_the_boot(
 ) -> None:
     def attack(gdb: Gdb) -> Found:
         raise error
+        yield
 
     host.qemu(job(host, ATTACKED))
     with pytest.raises(type(error)) as caught:
@@ -221,13 +228,13 @@ def test_a_qemu_that_is_killed_is_not_the_kernels_fault(
         while " Z " not in Path(f"/proc/{pid}/stat").read_text():
             pass
         gdb.run()
-        return {}
+        yield from ()
 
     with pytest.raises(InfraError, match="QEMU was killed by SIGKILL"):
         boot(host, {ATTACKED: attack})
 
 
-@pytest.mark.parametrize("attacks", [{}, {ATTACKED: lambda gdb: {}}])
+@pytest.mark.parametrize("attacks", [{}, {ATTACKED: lambda gdb: ()}])
 def test_only_a_guest_that_is_attacked_has_a_debugger(
     host: Host, attacks: dict[str, Attack]
 ) -> None:
@@ -242,10 +249,10 @@ def test_only_a_guest_that_is_attacked_has_a_debugger(
 def test_each_program_has_its_own_attack(host: Host, debugger: Debugger) -> None:
     def attack(gdb: Gdb) -> Found:
         (host.root / "attacked").touch()
-        return {"own": (1,)}
+        yield samples("own", 1)
 
     host.qemu(job(host, ATTACKED))
-    result = boot(host, {FIRST: lambda gdb: {"other": (2,)}, ATTACKED: attack})
+    result = boot(host, {FIRST: lambda gdb: [samples("other", 2)], ATTACKED: attack})
     assert [name for kind, name in told(result) if kind == "samples"] == ["own"]
 
 

@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from temper.record.wire import Boot, End, Histogram, WireError, parse_line, parse_record
+from temper.record.wire import (
+    Boot,
+    End,
+    Histogram,
+    WireError,
+    parse_line,
+    parse_record,
+    unended,
+    whole_records,
+)
 
 BOOT = (
     '{"n":0,"type":"boot","protocol":1,"release":"6.12.117","clocksource":"tsc",'
@@ -91,3 +100,21 @@ def test_a_torn_line_never_passes(length: int) -> None:
 
 def test_records_are_dumped_as_they_came() -> None:
     assert parse_line(BOOT, 0).model_dump(mode="json") == json.loads(BOOT)
+
+
+START = '{"n":1,"type":"start","program":"attack 3"}'
+EXIT = '{"n":2,"type":"exit","program":"attack 3","status":1}'
+
+
+@pytest.mark.parametrize(
+    "line", [EXIT[:-1], "", "BUG: odd", EXIT.replace(":2", ":3", 1)]
+)
+def test_what_comes_before_a_torn_line_is_kept(line: str) -> None:
+    kept = whole_records([BOOT, START, line, EXIT])
+    assert kept == [parse_line(BOOT, 0), parse_line(START, 1)]
+    assert whole_records([BOOT, START, EXIT])[2:] == [parse_line(EXIT, 2)]
+
+
+def test_the_program_that_has_not_ended_is_told() -> None:
+    whole = whole_records([BOOT, START, EXIT])
+    assert [unended(whole[:n]) for n in range(4)] == [None, None, "attack 3", None]

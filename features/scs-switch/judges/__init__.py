@@ -1,5 +1,5 @@
-"""scs-switch's judge: what an interrupt finds between two instructions."""
+"""scs-switch's judges: what an event finds between two instructions."""
 
-from .injection import injection
+from .injection import breakpoints, interrupts
 
-__all__ = ["injection"]
+__all__ = ["breakpoints", "interrupts"]

@@ -1,5 +1,6 @@
-"""Judge of the proof that no instruction of a switch of stacks can be interrupted."""
+"""Judges of the proofs that no instruction of a switch of stacks can be interrupted."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -30,10 +31,11 @@ _WRONG_WORDS = (
     "saved stack pointer of the previous task",
     "current task",
     "registers that a function keeps",
+    "everything: the kernel died",
 )
 
 
-def injection(samples: Arrays, _definitions: Arrays, *, functions: float) -> Verdict:
+def interrupts(samples: Arrays, _definitions: Arrays, *, functions: float) -> Verdict:
     """Judge interrupts at every instruction of functions.
 
     Each array of ``samples`` is of one function in one kind of call, with rows of five:
@@ -47,42 +49,60 @@ def injection(samples: Arrays, _definitions: Arrays, *, functions: float) -> Ver
     interrupt was not taken in time, or unseen: those were not attacked. BLOCKED
     otherwise.
     """
+    return _judged(samples, functions, _interrupts_missed, "interrupts", "unmasked")
+
+
+def breakpoints(samples: Arrays, _definitions: Arrays, *, functions: float) -> Verdict:
+    """Judge breakpoints at every instruction of functions, by rows as of interrupts.
+
+    One that is masked does not come later, so it may be unseen. UNSUPPORTED if all are:
+    nothing shows that they come at all.
+    """
+    return _judged(samples, functions, _breakpoints_missed, "breakpoints", "")
+
+
+_Missed = Callable[[str, Ints], str]
+"""Says of a function's rows which events did not come that had to; empty: none."""
+
+
+def _judged(
+    samples: Arrays, functions: float, missed: _Missed, events: str, later: str
+) -> Verdict:
+    """Judge events; ``later``: when those come that are masked, if they do."""
     tables = {name: values.reshape(-1, _COLUMNS) for name, values in samples.items()}
     landed = [
         _told(name, rows) for name, rows in tables.items() if rows[:, _WRONG].any()
     ]
-    if not landed and (why := _incomplete(tables, functions)):
+    if not landed and (why := _incomplete(tables, functions, missed)):
         return unsupported(why)
     visits = sum(map(len, tables.values()))
     wrong = sum(int(np.count_nonzero(rows[:, _WRONG])) for rows in tables.values())
     at_once = sum(int(_taken_at_once(rows).sum()) for rows in tables.values())
+    others = f"when they were {later}" if later else "never, for they were masked"
+    rest = f", the others {others}" if at_once < visits else ""
     found = concluded(
         landed,
         [],
-        f"{visits} interrupts at all instructions left all as it must be; "
-        f"{at_once} were taken at once, the others when they were unmasked",
-        {"interrupts": visits, "at once": at_once, "wrong": wrong},
+        f"{visits} {events} at all instructions left all as it must be; "
+        f"{at_once} were taken at once{rest}",
+        {events: visits, "at once": at_once, "wrong": wrong},
     )
     return replace(found, series=_series(tables))
 
 
-def _incomplete(tables: Arrays, functions: float) -> str:
+def _incomplete(tables: Arrays, functions: float, missed: _Missed) -> str:
     """Return why not everything was attacked; empty: it was."""
     if not tables:
         return "the kernel has no shadow call stacks"
     if len(tables) != functions:
         return f"{len(tables)} kinds of calls instead of {functions:.0f} were attacked"
-    gaps = ((name, _gap(name, rows)) for name, rows in tables.items())
+    gaps = ((name, _gap(rows) or missed(name, rows)) for name, rows in tables.items())
     return next((f"{name}: {gap}" for name, gap in gaps if gap), "")
 
 
-def _gap(name: str, rows: Ints) -> str:
-    """Return what the attack on a function lacks; empty: nothing."""
+def _gap(rows: Ints) -> str:
+    """Return which instructions of a function were not attacked; empty: none."""
     offsets = np.unique(rows[:, _OFFSET])
-    late = int(np.count_nonzero(rows[:, _TAKEN] == 0))
-    unseen = rows[:, _TAKEN_AT] == _UNSEEN
-    # The handler of an interrupt may get one more from the interrupt controller itself.
-    blind = unseen.all() if _INTERRUPT in name else unseen.any()
     gaps = {
         "not all instructions were attacked": not np.array_equal(
             offsets, np.arange(0, 4 * len(offsets), 4)
@@ -91,10 +111,21 @@ def _gap(name: str, rows: Ints) -> str:
         "it calls code that was not attacked": np.any(
             rows[:, _WORD] & _CALL_BITS == _CALL
         ),
-        f"{late} interrupts were not taken before it returned": late,
-        f"nobody saw where {unseen.sum()} interrupts were taken": blind,
     }
     return next((gap for gap, there in gaps.items() if there), "")
+
+
+def _interrupts_missed(name: str, rows: Ints) -> str:
+    if late := int(np.count_nonzero(rows[:, _TAKEN] == 0)):
+        return f"{late} interrupts were not taken before it returned"
+    unseen = rows[:, _TAKEN_AT] == _UNSEEN
+    # The handler of an interrupt may get one more from the interrupt controller itself.
+    blind = unseen.all() if _INTERRUPT in name else unseen.any()
+    return f"nobody saw where {unseen.sum()} interrupts were taken" if blind else ""
+
+
+def _breakpoints_missed(_name: str, rows: Ints) -> str:
+    return "" if rows[:, _TAKEN].any() else "no breakpoint was ever taken"
 
 
 def _taken_at_once(rows: Ints) -> NDArray[np.bool_]:

@@ -1,5 +1,5 @@
-"""What attacks a switch of stacks from outside: an interrupt at every instruction."""
+"""What attacks a switch of stacks from outside: events at every instruction."""
 
-from .nmi import nmi
+from .attacks import debug, nmi
 
-__all__ = ["nmi"]
+__all__ = ["debug", "nmi"]

@@ -7,7 +7,7 @@ from operator import or_
 from temper.run.attacking import Target
 
 # What is wrong, a bit for each; judges/injection.py has their names.
-SCS, STACK, PREV_SCS, PREV_STACK, CURRENT, SAVED = (1 << n for n in range(6))
+SCS, STACK, PREV_SCS, PREV_STACK, CURRENT, SAVED, DIED = (1 << n for n in range(7))
 
 SWITCH = "a task's switch"
 IN_USER, IN_KERNEL = "an interrupt in user mode", "an interrupt in the kernel"
@@ -15,9 +15,6 @@ SOFTIRQ = "softirqs"
 
 _WORD = (1 << 64) - 1
 _POISON = 0x5A
-_SCS_SIZE = 4096
-"""Bytes of a shadow call stack, with pages of 4 KiB."""
-
 # What a function leaves as it finds it, beside the stack pointer.
 _KEPT = range(19, 30)
 # In struct cpu_context, which begins with x19: its sp and pc.
@@ -63,21 +60,29 @@ class Cpu:
         """The task that the kernel takes for running."""
         return self.register("SP_EL0")
 
-    def poison(self) -> None:
-        """Overwrite what an exception may overwrite: the memory below the stack."""
+    def poison(self) -> bool:
+        """Overwrite what an exception may overwrite: the memory below the stack.
+
+        Return False if there is none.
+        """
         size = self.offset("PT_REGS_SIZE")
         at = self.register("sp") - size
+        if not self.target.gdb.sees(self.number, at):
+            return False
         self.target.gdb.set_memory(self.number, at, bytes([_POISON]) * size)
+        return True
 
     def task_scs(self, task: int) -> range:
         """Return the addresses of a task's shadow call stack."""
-        base = self.word(task + self.offset("TSK_TI_SCS_BASE"))
-        return range(base, base + _SCS_SIZE)
+        return self._scs_at(self.word(task + self.offset("TSK_TI_SCS_BASE")))
 
     def irq_scs(self) -> range:
         """Return those of the shadow call stack for interrupts."""
-        base = self.own("irq_shadow_call_stack_ptr")
-        return range(base, base + _SCS_SIZE)
+        return self._scs_at(self.own("irq_shadow_call_stack_ptr"))
+
+    def _scs_at(self, base: int) -> range:
+        # A page each: SCS_ORDER of Linux 6.12 is 0.
+        return range(base, base + self.offset("PAGE_SZ"))
 
     def own(self, name: str) -> int:
         """Return the value of a variable that each CPU has one of."""
@@ -128,7 +133,8 @@ class SwitchCall:
 
     def taken(self) -> int:
         """Have handlers save return addresses in the free part of a shadow stack."""
-        self.cpu.poison()
+        if not self.cpu.poison():
+            return STACK
         found = self.cpu.register("x18")
         free = [
             range(scs, self.cpu.task_scs(task).stop) for task, scs in self.tasks.items()

@@ -152,7 +152,18 @@ def _verdict(run: StoredRun, variant: str, name: str, judge: Judge) -> Verdict:
     plan, proof = run.plan, run.plan.proofs[name]
     boots = _boots_judged(run, variant, proof)
     why = _cannot_judge(plan, _slots_judged(plan, variant, proof), proof, boots)
-    return unsupported(why) if why else _judged(judge, proof, boots)
+    if why and not _ended_the_kernel(proof, boots):
+        return unsupported(why)
+    verdict = _judged(judge, proof, boots)
+    if why and verdict.outcome is not Outcome.VULNERABLE:
+        return unsupported(why)
+    return verdict
+
+
+def _ended_the_kernel(proof: ProofPlan, boots: Iterable[StoredBoot]) -> bool:
+    """Whether a kernel's end came in the attack; what it found by then counts."""
+    records = (record for boot in boots for record in _records(boot, proof.line))
+    return any(record["type"] == "died" for record in records)
 
 
 def _boots_judged(run: StoredRun, variant: str, proof: ProofPlan) -> list[StoredBoot]:

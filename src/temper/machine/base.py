@@ -1,6 +1,6 @@
 """What every machine can do, and what it says about itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
@@ -10,10 +10,10 @@ from temper.kernel import Watched
 from temper.machine.qemu import Gdb, Guest
 from temper.machine.watcher import Watcher
 from temper.record.boot import MachineFacts
-from temper.record.wire import AnyRecord
+from temper.record.wire import AnyRecord, Samples
 
-Attack = Callable[[Gdb], Mapping[str, Sequence[int]]]
-"""Attacks a guest that stands still; returns samples, by name."""
+Attack = Callable[[Gdb], Iterable[Samples]]
+"""Attacks a guest that stands still; yields what it finds."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ from temper.record.wire import (
     Workload,
     parse_line,
     parse_record,
+    whole_records,
 )
 
 # In MiB, of a guest and of QEMU's own: translated code, mostly.
@@ -150,12 +151,13 @@ class Tcg:
             console = text_of(work / "console")
             _check_room(console)
             records = _records(text_of(work / "records"), console)
-            records = _with_found(records, job.found)
         except BootError as error:
-            error.records = text_of(work / "records").splitlines()
-            if error.console.strip() or text_of(work / "records"):
+            lines = text_of(work / "records").splitlines()
+            error.records = _with_found(whole_records(lines), job.found)
+            if error.console.strip() or lines:
                 raise
             raise self._unheard(error) from error
+        records = _with_found(records, job.found)
         if request.exact:
             records += _counted(text_of(work / "classes"), records, Classes)
         if request.watched:
@@ -219,8 +221,8 @@ class _Job:
     watcher: Watcher
     attacks: Mapping[str, Attack]
     """Program -> what attacks while it runs."""
-    found: dict[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
-    """Program -> what its attack brought back."""
+    found: dict[str, list[Samples]] = field(default_factory=dict)
+    """Program that was attacked -> what the attack has found."""
 
     def run(self) -> None:
         """Wait for QEMU's end; raise if it was not of the guest's own will."""
@@ -254,7 +256,9 @@ class _Job:
         self.watcher.on_wait(f"{program} is under attack by a debugger")
         try:
             with Gdb(self.work / "debugger", _DEBUGGER_S, self.watcher) as gdb:
-                self.found[program] = self.attacks[program](gdb)
+                found = self.found.setdefault(program, [])
+                for samples in self.attacks[program](gdb):
+                    found.append(samples)
         except BootError as error:
             if qemu.wait(_DYING):
                 qemu.check_end()
@@ -343,20 +347,15 @@ def _records(text: str, console: str) -> list[AnyRecord]:
 
 
 def _with_found(
-    records: Sequence[AnyRecord], found: Mapping[str, Mapping[str, Sequence[int]]]
+    records: Sequence[AnyRecord], found: Mapping[str, Sequence[Samples]]
 ) -> list[AnyRecord]:
     """Add what attacks from outside found to the records of their programs."""
     whole: list[AnyRecord] = []
     for record in records:
-        whole.append(record.model_copy(update={"n": len(whole)}))
+        whole.append(record)
         if isinstance(record, Start):
-            for name, values in found.get(record.program, {}).items():
-                whole.append(
-                    Samples(
-                        n=len(whole), type="samples", name=name, values=list(values)
-                    )
-                )
-    return whole
+            whole += found.get(record.program, ())
+    return [each.model_copy(update={"n": n}) for n, each in enumerate(whole)]
 
 
 def _counted(

@@ -5,6 +5,7 @@ gaps; the last record is ``end``. So a lost, torn or foreign line is noticed.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -122,7 +123,7 @@ class Exit(Record):
 class Died(Record):
     """The kernel's end, by which a program of the job ended.
 
-    The lab adds this record, if it goes on with the job in another boot.
+    The lab adds this record, where attacks may end a kernel.
     """
 
     type: Literal["died"]
@@ -230,3 +231,25 @@ def parse_line(line: str, expected: int) -> AnyRecord:
     if record.n != expected:
         raise WireError(f"record {expected} is missing; {record.n} came instead")
     return record
+
+
+def whole_records(lines: Iterable[str]) -> list[AnyRecord]:
+    """Return the records before the first line that is none."""
+    found: list[AnyRecord] = []
+    for line in lines:
+        try:
+            found.append(parse_line(line, len(found)))
+        except WireError:
+            break
+    return found
+
+
+def unended(records: Iterable[AnyRecord]) -> str | None:
+    """Return the program that had started, but not ended; None if there is none."""
+    started: str | None = None
+    for record in records:
+        if isinstance(record, Start):
+            started = record.program
+        elif isinstance(record, Exit):
+            started = None
+    return started

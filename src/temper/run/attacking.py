@@ -1,6 +1,6 @@
 """Attacks that a feature makes from outside: by a debugger, while a program runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,23 +28,16 @@ class Target:
 def attack(outside: Outside, proof: ProofPlan, kernel: Debugged) -> Attack:
     """Return what attacks a guest for a proof.
 
-    It raises what ``temper.machine.Gdb`` does, and InputError if it has a bug.
+    It raises what ``temper.machine.Gdb`` does, and InputError if it has a bug. What it
+    has found by then counts.
     """
     folder = Path(absolute(outside.folder))
     function = attack_named(folder, proof.outside)
     _, samples = proof.line.split()
 
-    def attacked(gdb: Gdb) -> Mapping[str, Sequence[int]]:
+    def attacked(gdb: Gdb) -> Iterator[Samples]:
         with blaming(f"the attack '{proof.outside}'", folder):
-            return _checked(function(Target(gdb, kernel, int(samples))))
+            for name, values in function(Target(gdb, kernel, int(samples))):
+                yield Samples(n=0, type="samples", name=name, values=list(values))
 
     return attacked
-
-
-def _checked(found: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
-    """Return what an attack found; raise ValueError for what records cannot hold."""
-    samples = (
-        Samples(n=0, type="samples", name=name, values=list(values))
-        for name, values in found.items()
-    )
-    return {each.name: each.values for each in samples}

@@ -4,14 +4,7 @@ from collections.abc import Callable, Sequence
 
 from temper.errors import BootError, InfraError
 from temper.machine import BootResult
-from temper.record.wire import (
-    AnyRecord,
-    Died,
-    Exit,
-    Start,
-    WireError,
-    parse_line,
-)
+from temper.record.wire import AnyRecord, Died, unended
 from temper.run.audit_boots import LOADS
 
 
@@ -31,8 +24,8 @@ def boot_on(
         try:
             result = boot(left, number)
         except BootError as error:
-            found = _whole(error.records)
-            died = _unended(found)
+            found = error.records
+            died = unended(found)
             if died is None or died.startswith(LOADS):
                 raise
             found.append(Died(n=0, type="died", program=died, how=error.message))
@@ -44,28 +37,6 @@ def boot_on(
         number += 1
         if not any(not line.startswith(f"run {LOADS}") for line in left):
             return BootResult(_renumbered(records), "".join(consoles))
-
-
-def _whole(lines: Sequence[str]) -> list[AnyRecord]:
-    """Return the records before the first line that is none."""
-    found: list[AnyRecord] = []
-    for line in lines:
-        try:
-            found.append(parse_line(line, len(found)))
-        except WireError:
-            break
-    return found
-
-
-def _unended(records: Sequence[AnyRecord]) -> str | None:
-    """Return the program that had started, but not ended; None if there is none."""
-    started: str | None = None
-    for record in records:
-        if isinstance(record, Start):
-            started = record.program
-        elif isinstance(record, Exit):
-            started = None
-    return started
 
 
 def _after(lines: Sequence[str], program: str) -> list[str]:

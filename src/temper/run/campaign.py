@@ -26,7 +26,7 @@ from temper.progress import Progress, Task
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.console import last_of_programs
 from temper.record.plan import Kind, RunPlan, Slot
-from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Exit
+from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Died, Exit, unended
 from temper.run.attacking import attack
 from temper.run.audited import boot_on
 from temper.run.initramfs import pack, pack_for_kexec
@@ -128,6 +128,8 @@ class Campaign:
                 _check_exits(self.plan, records, console)
             except BootError as failure:
                 error, console = failure.message, console or failure.console
+                if request.attacks:
+                    records = records or _until_death(failure)
             facts = self._facts(slot, request, begun, _release(records, console), error)
         gauge.show(slot, self._steps(slot))
         dumped = [record.model_dump(mode="json") for record in records]
@@ -265,6 +267,15 @@ class _Gauge:
 
     def _update(self, note: str) -> None:
         self._task.update(sum(self._done.values()), note=note)
+
+
+def _until_death(failure: BootError) -> list[AnyRecord]:
+    """Return the records of a boot that may have ended by an attack, and its end."""
+    died = unended(failure.records)
+    if died is None:
+        return []
+    end = Died(n=len(failure.records), type="died", program=died, how=failure.message)
+    return [*failure.records, end]
 
 
 def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:

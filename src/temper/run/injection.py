@@ -22,18 +22,23 @@ _RETURN_S = 30.0
 """Seconds in which a call returns, which takes milliseconds on an idle host."""
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Protocol):
     """Something that comes in between two instructions of a CPU."""
 
-    raised: Callable[[int], None]
-    """Makes it pending on a CPU."""
-    pending: Callable[[int], bool]
-    """Says whether it still is."""
-    entry: Callable[[int], int]
-    """Says with which code a CPU that takes it goes on."""
-    back: Callable[[int], int]
-    """Says there what a CPU will come back to."""
+    def raised(self, cpu: int) -> None:
+        """Have it come before the instruction that the CPU is at, or when it may."""
+
+    def entry(self, cpu: int) -> int:
+        """Say with which code a CPU that takes it goes on."""
+
+    def back(self, cpu: int) -> int:
+        """Say there what a CPU will come back to."""
+
+    def taken(self, cpu: int) -> None:
+        """End there what would have it come again."""
+
+    def withdrawn(self, cpu: int) -> bool:
+        """Have it come no more; say whether that was still to do."""
 
 
 class Call(Protocol):
@@ -89,6 +94,8 @@ class Visit:
     """Whether the CPU has taken it by the time that the function has returned."""
     wrong: int
     """What was not as it must be; see ``Call``."""
+    died: bool = False
+    """Whether the function did not return: the guest has ended, or hangs."""
 
 
 @dataclass(frozen=True)
@@ -130,16 +137,19 @@ class Injector:
         """Raise the event once at each instruction, in calls of one kind.
 
         Raises BootError if the guest makes no such calls, if an instruction is never
-        reached, if a call does not return or if the guest ends.
+        reached, if a call does not return or if the guest ends; if an event was raised
+        in the call, after the visit that says so.
         """
         for address in function.instructions:
-            yield self._visit(function, kind, address)
+            begun = self._call_to(function, kind, address)
+            yield from self._attacked(begun, address)
 
-    def _visit(self, function: Function, kind: str, address: int) -> Visit:
+    def _call_to(self, function: Function, kind: str, address: int) -> _Begun:
+        """Let the guest run to an instruction."""
         for _ in range(_CALLS):
             begun = self._next_call(function, kind)
             if self._runs_to(begun, End(address), begun.end) == End(address):
-                return self._attacked(begun, address)
+                return begun
         at = address - function.instructions[0]
         raise BootError(
             f"{_CALLS} calls of {function.name} for {kind} never reach +{at:#x}"
@@ -158,24 +168,30 @@ class Injector:
             self.gdb.step(stop.cpu)
         raise BootError(f"nobody calls {function.name} for {kind}")
 
-    def _attacked(self, begun: _Begun, address: int) -> Visit:
+    def _attacked(self, begun: _Begun, address: int) -> Iterator[Visit]:
         """Raise the event here, and let the call return."""
         cpu, call = begun.cpu, begun.call
         taken_at = None
         wrong = 0
         entry = End(self.event.entry(cpu))
         self.event.raised(cpu)
-        while self._runs_to(begun, entry, begun.end) == entry:
-            back = End(self.event.back(cpu), self._sp(cpu))
-            taken_at = taken_at or back.address
-            wrong |= self._handled(begun, back)
+        try:
+            while self._runs_to(begun, entry, begun.end) == entry:
+                back = End(self.event.back(cpu), self._sp(cpu))
+                taken_at = taken_at or back.address
+                self.event.taken(cpu)
+                wrong |= call.taken()
+                wrong |= self._handled(begun, back)
+        except BootError:
+            yield Visit(address, taken_at, taken_at is not None, wrong, died=True)
+            raise
         wrong |= call.returned()
-        return Visit(address, taken_at, not self.event.pending(cpu), wrong)
+        yield Visit(address, taken_at, not self.event.withdrawn(cpu), wrong)
 
     def _handled(self, begun: _Begun, back: End) -> int:
         """Let the handler return to where it came; say what was wrong meanwhile."""
         cpu, call = begun.cpu, begun.call
-        wrong = call.taken()
+        wrong = 0
         while self._runs_to(begun, back, End(call.nested)) != back:
             wrong |= call.at_nested()
             if self._pc(cpu) == call.nested:

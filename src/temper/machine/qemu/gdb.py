@@ -32,6 +32,7 @@ _STEP_QUIETLY = 7
 
 _PACKET = re.compile(rb"\$([^#]*)#([0-9a-f]{2})", re.DOTALL)
 _STOPPED = re.compile(r"T[0-9a-f]{2}thread:([0-9a-f]+);")
+_FAILED = re.compile(r"E[0-9a-f]{2}")
 _EXITED = re.compile(r"W[0-9a-f]{2}")
 _ESCAPED = re.compile(rb"}(.)", re.DOTALL)
 
@@ -61,7 +62,8 @@ class Gdb:
         self._socket = socket.socket(socket.AF_UNIX)
         self._unread = b""
         self._numbers: Mapping[str, int] = {}
-        self._physical = False
+        self._physical: bool | None = None
+        """Which addresses it takes; None: those of whoever came before."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -126,6 +128,12 @@ class Gdb:
             count = min(size - len(read), _CHUNK)
             read += self._read(address + len(read), count)
         return bytes(read)
+
+    def sees(self, cpu: int, address: int) -> bool:
+        """Say whether a CPU has memory at an address."""
+        self._address_by(physical=False)
+        self._command(f"Hg{cpu:x}")
+        return not _FAILED.fullmatch(self._ask(f"m{address:x},1"))
 
     def word(self, cpu: int, address: int) -> int:
         """Read 64 bits of memory as a CPU sees it."""

@@ -1,13 +1,15 @@
-"""Raises an NMI at every instruction that switches stacks."""
+"""Raises an event at every instruction that switches stacks."""
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from temper.errors import BootError
 from temper.run.attacking import Target
-from temper.run.injection import Function, Injector
+from temper.run.injection import Event, Function, Injector
 
+from .breakpoint import Breakpoint
 from .calls import (
+    DIED,
     IN_KERNEL,
     IN_USER,
     SOFTIRQ,
@@ -18,7 +20,7 @@ from .calls import (
     of_cpu_switch_to,
 )
 from .code import reachable
-from .machine import interrupt
+from .interrupt import Nmi
 
 _ATTACKED = {
     "cpu_switch_to": (of_cpu_switch_to, (SWITCH,)),
@@ -26,23 +28,31 @@ _ATTACKED = {
 }
 """Function -> what its calls are looked at by, and their kinds."""
 
+_Found = Iterator[tuple[str, Sequence[int]]]
 
-def nmi(target: Target) -> dict[str, Sequence[int]]:
-    """Return what became of each NMI: see judges/README.md for the rows.
+
+def nmi(target: Target) -> _Found:
+    """Yield what became of each NMI: see judges/README.md for the rows.
 
     Nothing, if the kernel has no shadow call stacks.
     """
-    found: dict[str, Sequence[int]] = {}
+    return _raised_everywhere(target, Nmi(target))
+
+
+def debug(target: Target) -> _Found:
+    """Yield what became of each breakpoint, in the same way."""
+    return _raised_everywhere(target, Breakpoint(target))
+
+
+def _raised_everywhere(target: Target, event: Event) -> _Found:
     if "TSK_TI_SCS_SP" in target.kernel.constants:
-        injector = Injector(target.gdb, interrupt(target), pc="pc", sp="sp")
+        injector = Injector(target.gdb, event, pc="pc", sp="sp")
         for name, (call, kinds) in _ATTACKED.items():
             function, code = _function(target, name, call)
             for kind in kinds:
-                found[f"{name} for {kind}"] = list(
-                    _rows(injector, function, code, kind, target)
-                )
+                for row in _rows(injector, function, code, kind, target.samples):
+                    yield f"{name} for {kind}", row
     _end(target)
-    return found
 
 
 def _rows(
@@ -50,13 +60,15 @@ def _rows(
     function: Function,
     code: Sequence[int],
     kind: str,
-    target: Target,
-) -> Iterator[int]:
-    for _ in range(target.samples):
-        for word, visit in zip(code, injector.visits(function, kind), strict=True):
+    samples: int,
+) -> Iterator[Sequence[int]]:
+    words = dict(zip(function.instructions, code, strict=True))
+    for _ in range(samples):
+        for visit in injector.visits(function, kind):
             at = _offset(function, visit.address)
             taken_at = _offset(function, visit.taken_at)
-            yield from (at, word, taken_at, visit.taken, visit.wrong)
+            wrong = visit.wrong | DIED * visit.died
+            yield at, words[visit.address], taken_at, visit.taken, wrong
 
 
 def _function(

@@ -1,0 +1,19 @@
+"""Where the kernel takes exceptions that come from itself."""
+
+from temper.run.attacking import Target
+
+from .calls import Cpu
+
+# In bytes from the exception vectors; the kernel uses the stack pointer of its own.
+SYNCHRONOUS, INTERRUPT = 0x200, 0x280
+
+
+def vector(target: Target, cpu: int, which: int) -> int:
+    """Return the address of one of a CPU's vectors."""
+    # The kernel chooses between several tables by what a CPU is vulnerable to.
+    return Cpu(target, cpu).own("this_cpu_vector") + which
+
+
+def came_from(target: Target, cpu: int) -> int:
+    """Return the address of the instruction before which a CPU took an exception."""
+    return target.gdb.register(cpu, "ELR_EL1")
