@@ -162,6 +162,8 @@ class Proof(TargetProgram):
     """Where this attack makes sense; empty: on all of the feature's architectures."""
     cmdline: str = ""
     """Kernel parameters that its boots need, in addition to a variant's."""
+    hardware: tuple[str, ...] = ()
+    """Options of the machine that its boots need."""
     twins: bool = False
     """Whether it compares two boots whose machines differ in random numbers alone.
 
@@ -176,7 +178,7 @@ class Proof(TargetProgram):
     @property
     def line(self) -> str:
         """The words in the job that run it; proofs with the same line share its run."""
-        return f"{self.program} {self.samples}"
+        return f"{self.program} {self.samples} {self.outside}".rstrip()
 
 
 class Feature(Plain):

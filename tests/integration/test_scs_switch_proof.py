@@ -82,30 +82,36 @@ def test_interrupts_come_in_where_nothing_is_masked(proved: Answer) -> None:
     assert figures == {"interrupts": 93, "at once": 61, "wrong": 0}
 
 
-def test_debug_exceptions_come_in_everywhere(proved: Answer) -> None:
-    figures = proved.report["evidence"]["temper"]["debug"]["figures"]
-    assert figures == {"breakpoints": 186, "at once": 186, "wrong": 0}
+@pytest.mark.parametrize(
+    ("proof", "events"), [("debug", "breakpoints"), ("serror", "interrupts")]
+)
+def test_other_exceptions_come_in_everywhere(
+    proved: Answer, proof: str, events: str
+) -> None:
+    figures = proved.report["evidence"]["temper"][proof]["figures"]
+    assert figures == {events: 93, "at once": 93, "wrong": 0}
 
 
-def test_the_control_is_open_to_debug_exceptions_where_x18_is_scratch(
-    proved: Answer,
+@pytest.mark.parametrize("proof", ["debug", "serror"])
+def test_the_control_is_open_to_other_exceptions_where_x18_is_scratch(
+    proved: Answer, proof: str
 ) -> None:
     """The first rule is nothing to their handlers, the second one is."""
-    switch, *calls = reasons(proved, "reverted", "debug")
+    switch, *calls = reasons(proved, "reverted", proof)
     assert "open at 1 of 31 instructions, +0x74 (ldr x18, [x18, #0x18])" in switch
     assert len(calls) == 3
     for call in calls:
         assert "open at 4 of 20 instructions, +0x10 (add x18, x18, #0x58)" in call
 
 
-def test_without_pseudo_nmis_debug_exceptions_come_in_too(
+def test_without_pseudo_nmis_other_exceptions_come_in_too(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    which = ("--variants", "temper", "--proofs", "debug")
-    folder = tmp_path_factory.mktemp("debug")
+    which = ("--variants", "temper", "--proofs", "debug,serror")
+    folder = tmp_path_factory.mktemp("others")
     found = ask(folder, "prove", "scs-switch", *ARM64, *which)
     assert found.report["proven"] is True, found.output
-    assert "pseudo_nmi" not in found.report["variants"]["temper"]["cmdline"]
+    assert "pseudo_nmi" not in found.run.plan.variants["temper"].cmdline
 
 
 @pytest.mark.parametrize("variant", DIES)
@@ -159,11 +165,23 @@ def test_all_code_that_switches_stacks_is_known() -> None:
 
 
 @pytest.mark.check_all
-def test_masking_interrupts_alone_leaves_debug_exceptions(proved_all: Answer) -> None:
-    switch, *calls = reasons(proved_all, "irqs-only", "debug")
+@pytest.mark.parametrize(
+    ("variant", "proof"),
+    [
+        ("irqs-only", "debug"),
+        ("irqs-only", "serror"),
+        ("all-but-debug", "debug"),
+        ("all-but-errors", "serror"),
+    ],
+)
+def test_what_masks_less_than_all_is_found(
+    proved_all: Answer, variant: str, proof: str
+) -> None:
+    switch, *calls = reasons(proved_all, variant, proof)
     assert "open at 1 of 34 instructions, +0x7c (ldr x18, [x18, #0x18])" in switch
     assert len(calls) == 3
 
 
 def test_all_sabotages_are_tried() -> None:
-    assert set(SCS_SWITCH.sabotages) == {"none", "one-cpu", "irqs-only", *OPEN}
+    unmasked = {"irqs-only", "all-but-debug", "all-but-errors"}
+    assert set(SCS_SWITCH.sabotages) == {"none", "one-cpu", *unmasked, *OPEN}

@@ -131,6 +131,16 @@ def test_what_is_the_codes_fault_is_told_with_its_folder(
     assert caught.value.__cause__ is error
 
 
+def test_the_machine_of_a_boot_has_what_its_attacks_need(
+    tmp_path: Path, outside: Outside
+) -> None:
+    work = prepared(tmp_path).plan.work
+    needed = work.model_copy(update={"job": JOB, "hardware": ("-machine", "a=1")})
+    machine = FakeMachine(at_once=1)
+    booted(tmp_path, {"outside": outside, "work": needed}, machine)
+    assert {each.hardware for each in machine.requests} == {("-machine", "a=1")}
+
+
 PROOFS = {
     "nmi": proof("nmi", "switches 3"),
     "again": proof("nmi", "switches 4"),

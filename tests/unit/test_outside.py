@@ -132,6 +132,13 @@ def test_twins_are_not_attacked_from_outside(folder: Path) -> None:
     )
 
 
+def test_an_attack_from_outside_has_a_run_of_its_program_to_itself(
+    folder: Path,
+) -> None:
+    """Its program also learns what attacks it."""
+    assert load_feature(folder).proofs["interrupted"].line == "attack 3 nmi"
+
+
 def planned(tmp_path: Path, feature: Feature) -> RunPlan:
     source = fake_source(tmp_path / "linux")
     return Planner(X86_64, Cache(tmp_path / "cache"), source).prove(feature)

@@ -590,6 +590,19 @@ def test_what_a_proof_needs_of_the_kernel_is_asked_for_it_alone(bench: Bench) ->
     assert cmdline(changed.price(feature, 1000)) == f"{off} {setting}"
 
 
+def test_what_a_proof_needs_of_the_machine_is_for_its_boots_alone(
+    bench: Bench,
+) -> None:
+    proof = bench.feature.proofs["prediction"]
+    needy = proof.model_copy(update={"hardware": ("-machine", "a=1")})
+    proofs = {"prediction": proof, "needy": needy, "needier": needy}
+    feature = bench.feature.model_copy(update={"proofs": proofs})
+    planner = bench.planner
+    assert planner.prove(feature).work.hardware == ("-machine", "a=1")
+    assert planner.prove(feature, (), ("prediction",)).work.hardware == ()
+    assert planner.price(feature, 1000).work.hardware == ()
+
+
 def test_an_early_helper_is_unpacked_before_the_kernel_asks_for_it() -> None:
     proofs = {name: proof.cmdline for name, proof in WHOLE.proofs.items()}
     assert proofs.pop("early") == "initramfs_async=0"

@@ -224,6 +224,26 @@ def test_a_goal_says_what_bounds_it_on_this_cpu() -> None:
     assert judged(results(ns, {}), "any size").note == ""
 
 
+@pytest.mark.parametrize(
+    ("floor", "size", "goal"),
+    [
+        (paths.FLOOR, 4, "4 B: <= 1.06x"),
+        (paths.FLOOR_BATCH, 8, ">= 45x"),
+        (paths.with_simd(paths.FLOOR_BATCH, "avx2"), 8, "AVX2: <= 5.5 ns"),
+    ],
+)
+def test_a_goal_of_calls_says_what_they_cost_at_least(
+    floor: str, size: int, goal: str
+) -> None:
+    def ns(path: str, cell: Cell) -> float:
+        return 2.5 if path == floor else splendid(path, cell)
+
+    faster = splendid(paths.VDSO, Cell(size, 1)) / 2.5
+    assert judged(results(ns, {}), goal).note == (
+        f"the least for such a call: 2.50 ns, {faster:.2f}x vDSO"
+    )
+
+
 def test_a_goal_of_a_missing_path_is_not_judged() -> None:
     missing = {paths.with_simd(paths.BATCH, "avx512"): "this CPU has none"}
     verdict = judged(results(splendid, missing), "AVX-512: <= 4 ns")

@@ -1,5 +1,5 @@
 """What attacks a switch of stacks from outside: events at every instruction."""
 
-from .attacks import debug, nmi
+from .attacks import debug, nmi, serror
 
-__all__ = ["debug", "nmi"]
+__all__ = ["debug", "nmi", "serror"]

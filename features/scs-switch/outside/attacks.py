@@ -21,6 +21,7 @@ from .calls import (
 )
 from .code import reachable
 from .interrupt import Nmi
+from .serror import SError
 
 _ATTACKED = {
     "cpu_switch_to": (of_cpu_switch_to, (SWITCH,)),
@@ -42,6 +43,11 @@ def nmi(target: Target) -> _Found:
 def debug(target: Target) -> _Found:
     """Yield what became of each breakpoint, in the same way."""
     return _raised_everywhere(target, Breakpoint(target))
+
+
+def serror(target: Target) -> _Found:
+    """Yield what became of each SError, in the same way."""
+    return _raised_everywhere(target, SError(target))
 
 
 def _raised_everywhere(target: Target, event: Event) -> _Found:

@@ -1,25 +1,18 @@
 """The event: a debug exception, by a breakpoint of the CPU's own.
 
-The kernel's own code writes the registers, an instruction at a time: QEMU's debugger
-can only read them. Nobody has set a breakpoint by the kernel's means, so its handler
-does nothing. Unlike an interrupt, one that is masked where it is does not wait.
+Nobody has set a breakpoint by the kernel's means, so its handler does nothing. Unlike
+an interrupt, one that is masked where it is does not wait.
 """
 
-import struct
 from dataclasses import dataclass, field
 
-from temper.errors import BootError
 from temper.run.attacking import Target
 
+from .instruction import Place
 from .vectors import SYNCHRONOUS, came_from, vector
 
-# Instructions that write a register, without the one that they write it from, and the
-# function of Linux 6.12 that has each.
-_ADDRESS = 0xD510_0080, "write_wb_reg"  # msr dbgbvr0_el1, x
-_CONTROL = 0xD510_00A0, "write_wb_reg"  # msr dbgbcr0_el1, x
-_MONITOR = 0xD510_0240, "mdscr_write"  # msr mdscr_el1, x
-_SOURCE = 0x1F
-_MOST_BYTES = 4096
+# msr dbgbvr0_el1, x0; dbgbcr0_el1; mdscr_el1
+_SET_ADDRESS, _CONTROL, _MONITOR = 0xD510_0080, 0xD510_00A0, 0xD510_0240
 
 # Arm ARM, DBGBCR<n>_EL1: enabled, for EL1 alone, at all bytes of the instruction.
 _OFF, _ON = 0, 1 | 1 << 1 | 0xF << 5
@@ -37,10 +30,12 @@ class Breakpoint:
 
     def raised(self, cpu: int) -> None:
         """Set it where the CPU is."""
-        gdb = self.target.gdb
-        self._write(cpu, _ADDRESS, gdb.register(cpu, "pc"))
-        self._write(cpu, _CONTROL, _ON)
-        self._write(cpu, _MONITOR, gdb.register(cpu, "MDSCR_EL1") | _ENABLED)
+        monitored = self.target.gdb.register(cpu, "MDSCR_EL1") | _ENABLED
+        place = Place.of(self.target, cpu)
+        place.run(_SET_ADDRESS, place.pc)
+        place.run(_CONTROL, _ON)
+        place.run(_MONITOR, monitored)
+        place.restore()
         self._set_on.add(cpu)
 
     def entry(self, cpu: int) -> int:
@@ -59,27 +54,8 @@ class Breakpoint:
         """Take it away; return whether it was still there."""
         if cpu not in self._set_on:
             return False
-        self._write(cpu, _CONTROL, _OFF)
+        place = Place.of(self.target, cpu)
+        place.run(_CONTROL, _OFF)
+        place.restore()
         self._set_on.remove(cpu)
         return True
-
-    def _write(self, cpu: int, what: tuple[int, str], value: int) -> None:
-        """Have the CPU run the one instruction that writes a register."""
-        gdb = self.target.gdb
-        address, source = self._instruction(cpu, *what)
-        borrowed = {name: gdb.register(cpu, name) for name in (source, "pc")}
-        gdb.set_register(cpu, source, value)
-        gdb.set_register(cpu, "pc", address)
-        gdb.step(cpu)
-        for name, before in borrowed.items():
-            gdb.set_register(cpu, name, before)
-
-    def _instruction(self, cpu: int, word: int, function: str) -> tuple[int, str]:
-        """Return the address of an instruction, and the register that it reads."""
-        start = self.target.kernel.symbols.address(function)
-        code = self.target.gdb.memory(cpu, start, _MOST_BYTES)
-        for n, (found,) in enumerate(struct.iter_unpack("<I", code)):
-            source = found & _SOURCE
-            if found & ~_SOURCE == word and source != _SOURCE:
-                return start + 4 * n, f"x{source}"
-        raise BootError(f"{function} does not write the registers of breakpoints")

@@ -5,7 +5,7 @@ from temper.run.attacking import Target
 from .calls import Cpu
 
 # In bytes from the exception vectors; the kernel uses the stack pointer of its own.
-SYNCHRONOUS, INTERRUPT = 0x200, 0x280
+SYNCHRONOUS, INTERRUPT, SERROR = 0x200, 0x280, 0x380
 
 
 def vector(target: Target, cpu: int, which: int) -> int:

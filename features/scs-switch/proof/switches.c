@@ -7,7 +7,7 @@
  * idle CPUs, and leave softirqs to do. It ends when this process has another parent: the
  * debugger outside tells it so.
  *
- * Usage: switches SAMPLES
+ * Usage: switches SAMPLES ATTACK
  */
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -20,6 +20,11 @@ BATCH = "batch"
 STATIC_BATCH = "batch, static"
 LTO_BATCH = "batch, LTO"
 CEILING = "ChaCha20"
+FLOOR = "vDSO, wrapped"
+"""The vDSO function behind a function of a shared library that does nothing else."""
+FLOOR_BATCH = "bare buffer"
+"""Numbers of a buffer, erased, without what makes that safe."""
+FLOOR_LTO_BATCH = "bare buffer, LTO"
 GO_CHACHA8 = "Go math/rand/v2"
 THREAD_RNG = "Rust ThreadRng"
 
@@ -61,6 +66,10 @@ def random_paths(built: Built) -> list[RandomPath]:
         _in_c(built, LTO_BATCH, "batch_lto"),
         *_by_simd(built, BATCH, "batch_simd", simd),
         *_by_simd(built, CEILING, "ceiling", simd),
+        _in_c(built, FLOOR, "floor_pass_through"),
+        _in_c(built, FLOOR_BATCH, "floor_batch"),
+        _in_c(built, FLOOR_LTO_BATCH, "floor_batch_lto"),
+        *_by_simd(built, FLOOR_BATCH, "floor_batch_simd", simd),
         _in_c(built, "OpenSSL", "openssl", package="libssl-dev"),
         _in_c(built, "libsodium", "sodium", package="libsodium-dev"),
         _peer(built, "Go crypto/rand", "go", built.go, "crypto"),

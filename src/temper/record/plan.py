@@ -258,6 +258,8 @@ class Work(Plain):
     """Whether the clock must count instructions."""
     memory: int = 0
     """Of a boot, in MiB; 0: the machine's own."""
+    hardware: tuple[str, ...] = ()
+    """More options of the machine."""
     in_turn: bool = True
     """False: the machine leaves out its cure for a race (a selftest's control)."""
     programs: tuple[Programs, ...] = ()

@@ -33,7 +33,7 @@ def attack(outside: Outside, proof: ProofPlan, kernel: Debugged) -> Attack:
     """
     folder = Path(absolute(outside.folder))
     function = attack_named(folder, proof.outside)
-    _, samples = proof.line.split()
+    _, samples, *_ = proof.line.split()
 
     def attacked(gdb: Gdb) -> Iterator[Samples]:
         with blaming(f"the attack '{proof.outside}'", folder):

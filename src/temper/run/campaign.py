@@ -171,7 +171,7 @@ class Campaign:
             memory=self.plan.work.memory,
             in_turn=self.plan.work.in_turn,
             led=self.plan.scripts is not None,
-            hardware=self.plan.scripts.hardware if self.plan.scripts else (),
+            hardware=(self.plan.scripts or self.plan.work).hardware,
             watched=setup.watched,
             attacks=self._attacks(slot, setup),
         )

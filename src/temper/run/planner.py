@@ -229,6 +229,7 @@ class Planner:
         part = feature.only(wanted | added, proofs or here)
         needed = _joined(proof.cmdline for proof in part.proofs.values())
         named = [name for name in part.all_variants if name in wanted]
+        work = self._work(_prove_job(part, twins=False), PROOF_CPUS, part, exact=False)
         return RunPlan(
             kind=Kind.PROVE,
             feature=part.name,
@@ -249,9 +250,7 @@ class Planner:
             definitions=tuple(program.line for program in part.definitions),
             variants_left_out=_left_out(feature.variants, part.variants),
             proofs_left_out=_left_out(here, part.proofs),
-            work=self._work(
-                _prove_job(part, twins=False), PROOF_CPUS, part, exact=False
-            ),
+            work=work.model_copy(update={"hardware": _hardware(part)}),
             outside=_outside(part),
             twins=_twins(part),
             slots=(
@@ -482,6 +481,12 @@ def _title(path: Path, file: Path, *, whole: bool) -> str:
     given = path.resolve()
     name = str(given) if whole else given.name
     return name if path == file else f"{name}/{file.relative_to(path)}"
+
+
+def _hardware(part: Feature) -> tuple[str, ...]:
+    """Return the options of the machine that proofs need, each set of them once."""
+    sets = dict.fromkeys(proof.hardware for proof in part.proofs.values())
+    return tuple(word for each in sets for word in each)
 
 
 def _proof_plan(proof: Proof) -> ProofPlan:

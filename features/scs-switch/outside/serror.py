@@ -1,0 +1,56 @@
+"""The event: an SError, as a hypervisor gives a guest one.
+
+It waits where it is masked. That it was corrected makes its handler do nothing more.
+"""
+
+from dataclasses import dataclass
+
+from temper.run.attacking import Target
+
+from .instruction import Place
+from .vectors import SERROR, came_from, vector
+
+_SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
+
+# HCR_EL2: SErrors go to EL2, and one is pending for EL1.
+_ROUTED, _PENDING = 1 << 5, 1 << 8
+# As VSESR_EL2 has it: an asynchronous SError, which was corrected.
+_CORRECTED = 6 << 10 | 0x11
+
+
+@dataclass(frozen=True)
+class SError:
+    """An SError for a kernel at EL1; ``Event`` says what each part is."""
+
+    target: Target
+
+    def raised(self, cpu: int) -> None:
+        """Make it pending."""
+        self._configure(cpu, self._configured(cpu) | _ROUTED | _PENDING)
+
+    def entry(self, cpu: int) -> int:
+        """Return its vector."""
+        return vector(self.target, cpu, SERROR)
+
+    def back(self, cpu: int) -> int:
+        """Return the address of what it interrupted."""
+        return came_from(self.target, cpu)
+
+    def taken(self, cpu: int) -> None:
+        """Do nothing: one that was taken is no longer pending."""
+
+    def withdrawn(self, cpu: int) -> bool:
+        """Return whether it was still pending."""
+        found = self._configured(cpu)
+        if not found & _PENDING:
+            return False
+        self._configure(cpu, found & ~_PENDING)
+        return True
+
+    def _configured(self, cpu: int) -> int:
+        return self.target.gdb.register(cpu, "HCR_EL2")
+
+    def _configure(self, cpu: int, value: int) -> None:
+        place = Place.of(self.target, cpu)
+        place.run_at_el2((_SET_SYNDROME, _CORRECTED), (_CONFIGURE, value))
+        place.restore()

@@ -1,0 +1,147 @@
+"""Events that the kernel's own registers make: a breakpoint, and an SError."""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from temper.catalog import feature_named
+from temper.extension import loaded
+from temper.kernel import Debugged
+from temper.kernel.symbols import Symbols
+from temper.machine import Gdb
+from temper.run.attacking import Target
+
+OUTSIDE = loaded(feature_named("scs-switch").folder / "outside" / "__init__.py")
+Breakpoint, SError = OUTSIDE.attacks.Breakpoint, OUTSIDE.attacks.SError
+
+HERE, PHYSICAL, HYPERVISOR = 0x9000_4000, 0x4000, 0x800
+OFFSET_AT = 0x9000_8000
+NOP, CALL, BACK = 0xD503_201F, 0xD400_0002, 0xD69F_03E0
+WRITES = {
+    0xD510_0080: "DBGBVR0_EL1",
+    0xD510_00A0: "DBGBCR0_EL1",
+    0xD510_0240: "MDSCR_EL1",
+    0xD51C_5260: "VSESR_EL2",
+    0xD51C_1100: "HCR_EL2",
+}
+ROUTED, PENDING = 1 << 5, 1 << 8
+
+
+@dataclass
+class Cpu:
+    """In the place of Gdb: one CPU that can only read registers of the system."""
+
+    registers: dict[str, int] = field(
+        default_factory=lambda: {"pc": HERE, "x0": 22, "MDSCR_EL1": 1, "HCR_EL2": 2}
+    )
+    code: dict[int, int] = field(default_factory=lambda: {PHYSICAL: NOP})
+    written: list[tuple[str, int]] = field(default_factory=list)
+    level: int = 1
+
+    def register(self, _cpu: int, name: str) -> int:
+        return self.registers[name]
+
+    def set_register(self, _cpu: int, name: str, value: int) -> None:
+        assert name in ("x0", "pc")
+        self.registers[name] = value
+
+    def word(self, _cpu: int, address: int) -> int:
+        assert address == OFFSET_AT
+        return HERE - PHYSICAL
+
+    def device(self, address: int) -> int:
+        return self.code[address]
+
+    def set_device(self, address: int, value: int) -> None:
+        self.code[address] = value
+
+    def step(self, _cpu: int) -> None:
+        """Run the one instruction, where its addresses are those of the level."""
+        assert self.registers["pc"] == (HERE if self.level == 1 else PHYSICAL)
+        word = self.code[PHYSICAL]
+        self.registers["pc"] += 4
+        if word == CALL:
+            assert self.level == 1
+            self.level, self.registers["pc"] = 2, HYPERVISOR
+        elif word == BACK:
+            assert self.level == 2
+            self.level = 1
+        else:
+            name = WRITES[word]
+            assert name.endswith("EL1") or self.level == 2
+            self.registers[name] = self.registers["x0"]
+            self.written.append((name, self.registers["x0"]))
+
+
+def target(cpu: Cpu) -> Target:
+    symbols = Symbols(((OFFSET_AT, "D", "kimage_voffset"),))
+    return Target(cast(Gdb, cpu), Debugged(symbols, {}), samples=1)
+
+
+def notices_nothing(cpu: Cpu) -> bool:
+    """Whether a CPU has its own program again, and stands where it stood."""
+    own = {name: cpu.registers[name] for name in ("pc", "x0")}
+    here = {"pc": HERE, "x0": 22}
+    return (own, cpu.code, cpu.level) == (here, {PHYSICAL: NOP}, 1)
+
+
+def test_a_breakpoint_is_set_where_the_cpu_is_and_taken_away() -> None:
+    cpu = Cpu()
+    event = Breakpoint(target(cpu))
+    event.raised(1)
+    assert notices_nothing(cpu)
+    assert cpu.written == [
+        ("DBGBVR0_EL1", HERE),
+        # Enabled, in the kernel alone, at four bytes.
+        ("DBGBCR0_EL1", 0b1_1110_0011),
+        # Breakpoints, also in the kernel, beside what was on.
+        ("MDSCR_EL1", 1 << 15 | 1 << 13 | 1),
+    ]
+    assert event.withdrawn(1)
+    assert cpu.written[3:] == [("DBGBCR0_EL1", 0)]
+    assert notices_nothing(cpu)
+
+
+def test_a_breakpoint_that_was_taken_is_no_longer_there() -> None:
+    cpu = Cpu()
+    event = Breakpoint(target(cpu))
+    assert not event.withdrawn(1)
+    event.raised(1)
+    event.taken(1)
+    event.taken(1)
+    assert not event.withdrawn(1)
+    assert not event.withdrawn(2)
+    assert [name for name, _ in cpu.written].count("DBGBCR0_EL1") == 2
+
+
+def test_an_serror_is_pending_and_was_corrected() -> None:
+    """Or else its handler ends the kernel."""
+    cpu = Cpu()
+    event = SError(target(cpu))
+    event.raised(1)
+    assert notices_nothing(cpu)
+    assert cpu.written == [
+        ("VSESR_EL2", 0b110 << 10 | 0x11),
+        ("HCR_EL2", 2 | ROUTED | PENDING),
+    ]
+
+
+def test_an_serror_that_is_masked_is_withdrawn() -> None:
+    cpu = Cpu()
+    event = SError(target(cpu))
+    event.raised(1)
+    assert event.withdrawn(1)
+    assert notices_nothing(cpu)
+    assert cpu.registers["HCR_EL2"] == 2 | ROUTED
+    assert not event.withdrawn(1)
+
+
+def test_an_serror_that_was_taken_needs_no_end() -> None:
+    """The CPU itself has cleared what made it pending."""
+    cpu = Cpu()
+    event = SError(target(cpu))
+    event.raised(1)
+    cpu.registers["HCR_EL2"] &= ~PENDING
+    written = list(cpu.written)
+    event.taken(1)
+    assert not event.withdrawn(1)
+    assert cpu.written == written
