@@ -217,6 +217,9 @@ class FakeEvent:
     machine: Machine
     stubborn: bool = False
 
+    def masked(self, cpu: int) -> bool:
+        return self._cpu(cpu).masked
+
     def raised(self, cpu: int) -> None:
         self._cpu(cpu).pending = True
         self._cpu(cpu).insistent = self.stubborn
@@ -306,6 +309,7 @@ def test_what_is_wrong_where_it_is_taken_is_told_and_no_harm_done() -> None:
 def test_an_event_that_is_masked_is_taken_later() -> None:
     visits = Bench(machine(*GUARDED), 6).visits()
     assert offsets(visits) == [(0, 0), (4, 4), (8, 20), (12, 20), (16, 20), (20, 20)]
+    assert [visit.masked for visit in visits] == [False, False, True, True, True, False]
     assert all(visit.taken for visit in visits)
     assert not any(visit.wrong for visit in visits)
 
@@ -406,7 +410,7 @@ def test_a_guest_that_dies_of_an_event_is_told_with_what_came_before() -> None:
     assert [visit.wrong for visit in visits] == [0, 0, HARM]
     assert offsets(visits)[2] == (8, 8)
     assert visits[2].taken
-    assert end == f"a call for work does not return: pc was {HANDLER:#x}"
+    assert end == f"a call for work does not return: pc was {HANDLER + 0x40:#x}"
 
 
 def test_a_guest_that_dies_before_an_event_is_raised_is_no_finding() -> None:
@@ -502,7 +506,7 @@ def test_a_call_that_does_not_return_is_told() -> None:
     with pytest.raises(BootError) as caught:
         bench.visits()
     assert caught.value.message == (
-        f"a call for work does not return: pc was {FUNCTION:#x}"
+        f"a call for work does not return: pc was {FUNCTION + 4:#x}"
     )
     patience = bench.machine.patience
     assert patience and patience <= injection._RETURN_S
@@ -514,8 +518,24 @@ def test_a_handler_that_does_not_return_is_told() -> None:
     with pytest.raises(BootError) as caught:
         bench.visits()
     assert caught.value.message == (
-        f"a call for work does not return: pc was {HANDLER:#x}"
+        f"a call for work does not return: pc was {HANDLER + 4:#x}"
     )
+
+
+def test_a_host_that_stood_still_is_no_guest_that_hangs() -> None:
+    """It runs nothing until time is up, once."""
+    bench = Bench(machine(*UNGUARDED), 4)
+    stops = iter([Stop(1, reached=False)])
+    usual = bench.machine.run
+
+    def stands_still(seconds: float | None = None) -> Stop:
+        stop = next(stops, None) if seconds else None
+        return stop or usual(seconds)
+
+    bench.machine.run = stands_still  # type: ignore[method-assign]
+    visits = bench.visits()
+    assert offsets(visits) == [(0, 0), (4, 4), (8, 8), (12, 12)]
+    assert not any(visit.died for visit in visits)
 
 
 def recursive(cpu: Cpu) -> FakeCall:

@@ -1,5 +1,7 @@
 """The judge of scs-switch: interrupts at every instruction of a function."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from temper.catalog import feature_named
@@ -10,20 +12,27 @@ from temper.stats.judging import Ints, Verdict
 SCS_SWITCH = feature_named("scs-switch")
 MOVE_SP, LOAD_SCS, RETURN = 0x9100013F, 0xF9400C32, 0xD65F03C0
 CODE = (MOVE_SP, LOAD_SCS, RETURN)
+CALL, CALL_X1, CALL_X17, JUMP_X17 = 0x94000010, 0xD63F0020, 0xD63F0220, 0xD61F0220
+CALL_SIGNED, HYPERVISOR = 0xD73F0820, 0xD4000002
+OUT, OUT_IF, OUT_IF_BIT = 0x14000010, 0x54000200, 0x36000200
+JUMP_2, JUMP_BACK, BACK_IF = 0x14000002, 0x17FFFFFF, 0xB5FFFFE0
 SCS, PREV_SCS = 1, 4
 
 
-def rows(**changed: tuple[int, int, int]) -> Ints:
+def rows(code: Sequence[int] = CODE, /, **changed: tuple[int, int, int]) -> Ints:
     """Interrupts at three instructions, taken at once, but for those ``changed``.
 
     The name of one is ``at`` and the number of its instruction; it has the offset where
-    it was taken, whether it was taken in time, and what was wrong.
+    it was taken, whether it was taken in time, and what was wrong. It was masked where
+    it was not taken at once.
     """
-    usual = {f"at{number}": (4 * number, 1, 0) for number in range(len(CODE))}
+    usual = {f"at{number}": (4 * number, 1, 0) for number in range(len(code))}
     found = {**usual, **changed}
-    table = [
-        (4 * number, word, *found[f"at{number}"]) for number, word in enumerate(CODE)
-    ]
+    table = []
+    for number, word in enumerate(code):
+        at = 4 * number
+        taken_at, taken, wrong = found[f"at{number}"]
+        table.append((at, word, taken_at != at, taken_at, taken, wrong))
     return np.array(table, dtype=np.int64).flatten()
 
 
@@ -71,7 +80,7 @@ def test_the_places_of_all_visits_count() -> None:
 
 
 def test_harm_counts_though_something_was_left_out() -> None:
-    assert judged(rows(at1=(4, 1, SCS))[:10], functions=4).outcome is Outcome.VULNERABLE
+    assert judged(rows(at1=(4, 1, SCS))[:12], functions=4).outcome is Outcome.VULNERABLE
 
 
 def test_a_kernel_without_shadow_call_stacks_is_not_judged() -> None:
@@ -86,16 +95,16 @@ def test_a_kind_of_calls_that_is_missing_shows_nothing() -> None:
 
 
 def test_an_instruction_that_is_missing_shows_nothing() -> None:
-    without_second = np.delete(rows(), range(5, 10))
+    without_second = np.delete(rows(), range(6, 12))
     assert judged(without_second).reasons == [
         "switch for 0: not all instructions were attacked"
     ]
-    without_first = rows()[5:]
+    without_first = rows()[6:]
     assert judged(without_first).outcome is Outcome.UNSUPPORTED
 
 
 def test_a_function_without_its_end_shows_nothing() -> None:
-    assert judged(rows()[:10]).reasons == [
+    assert judged(rows()[:12]).reasons == [
         "switch for 0: it was not attacked up to its return"
     ]
 
@@ -129,11 +138,36 @@ def test_the_handler_of_an_interrupt_may_take_more_of_them_itself() -> None:
 
 
 def test_a_function_that_calls_others_is_not_attacked_whole() -> None:
-    calling = rows()
-    calling[6] = 0x94000010
-    assert judged(calling).reasons == [
-        "switch for 0: it calls code that was not attacked"
-    ]
+    calls = (CALL, CALL_X17, JUMP_X17, CALL_SIGNED, HYPERVISOR, OUT, OUT_IF, OUT_IF_BIT)
+    for word in calls:
+        assert judged(rows((MOVE_SP, word, RETURN))).reasons == [
+            "switch for 0: it goes on in code that was not attacked"
+        ], hex(word)
+
+
+def test_a_handler_is_called_by_a_pointer() -> None:
+    assert judged(rows((MOVE_SP, CALL_X1, RETURN))).outcome is Outcome.BLOCKED
+
+
+def test_a_function_may_jump_within_itself() -> None:
+    assert judged(rows((JUMP_2, MOVE_SP, RETURN))).outcome is Outcome.BLOCKED
+
+
+def test_a_function_with_a_loop_is_not_attacked_whole() -> None:
+    for back in (JUMP_BACK, BACK_IF):
+        assert judged(rows((MOVE_SP, back, RETURN))).reasons == [
+            "switch for 0: it comes to instructions more than once, and was attacked "
+            "there once"
+        ]
+
+
+def test_an_event_that_nothing_masked_has_to_be_taken() -> None:
+    late = rows(at1=(8, 1, 0))
+    late[6 + 2] = 0
+    for verdict in (judged(late), stopped(late)):
+        assert verdict.reasons == [
+            "switch for 0: 1 events were not taken where nothing masked them"
+        ]
 
 
 DIED = 64
@@ -179,7 +213,7 @@ def test_a_breakpoint_that_does_harm_is_named_by_its_instruction() -> None:
 
 
 def test_an_instruction_at_which_the_kernel_died_is_open() -> None:
-    dead = rows(at1=(4, 1, DIED))[:10]
+    dead = rows(at1=(4, 1, DIED))[:12]
     for verdict in (judged(dead, functions=4), stopped(dead)):
         assert verdict.outcome is Outcome.VULNERABLE
         assert verdict.reasons == [

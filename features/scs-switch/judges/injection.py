@@ -1,6 +1,6 @@
 """Judges of the proofs that no instruction of a switch of stacks can be interrupted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,38 +16,53 @@ from temper.stats.judging import (
     unsupported,
 )
 
-_COLUMNS = 5
-_OFFSET, _WORD, _TAKEN_AT, _TAKEN, _WRONG = range(_COLUMNS)
+_COLUMNS = 6
+_OFFSET, _WORD, _MASKED, _TAKEN_AT, _TAKEN, _WRONG = range(_COLUMNS)
 _UNSEEN = -2
 _INTERRUPT = " for an interrupt "
 _RETURN = 0xD65F_03C0
-_CALL, _CALL_BITS = 0x9400_0000, 0xFC00_0000
-"""Of a call of a given function, unlike that of a handler by a pointer."""
+_CALL_HANDLER = 0xD63F_0020  # blr x1
+# Bits and values of instructions that go on elsewhere: bl; by a register; to another
+# exception level.
+_ELSEWHERE = (
+    (0xFC00_0000, 0x9400_0000),
+    (0xFE00_0000, 0xD600_0000),
+    (0xFF00_0000, 0xD400_0000),
+)
+# Of branches to a given place: bits, value, and where and how wide the distance is.
+_BRANCHES = (
+    (0xFC00_0000, 0x1400_0000, 0, 26),
+    (0xFF00_0010, 0x5400_0000, 5, 19),
+    (0x7E00_0000, 0x3400_0000, 5, 19),
+    (0x7E00_0000, 0x3600_0000, 5, 14),
+)
 
 _WRONG_WORDS = (
     "SCS pointer",
     "stack pointer",
     "saved SCS pointer of the previous task",
-    "saved stack pointer of the previous task",
+    "saved registers of the previous task",
     "current task",
     "registers that a function keeps",
     "everything: the kernel died",
+    "frames of callers",
+    "exception masks",
 )
 
 
 def interrupts(samples: Arrays, _definitions: Arrays, *, functions: float) -> Verdict:
     """Judge interrupts at every instruction of functions.
 
-    Each array of ``samples`` is of one function in one kind of call, with rows of five:
-    the offset of an instruction; its code; the offset of that before which an interrupt
-    was taken first, -1 if that was elsewhere, -2 if nobody saw it; 1 if it was taken by
-    the time that the function returned, or else 0; and what was wrong then, a bit for
-    each of ``_WRONG_WORDS``.
+    Each array of ``samples`` is of one function in one kind of call, with rows of six:
+    the offset of an instruction; its code; 1 if an interrupt was masked there, or else
+    0; the offset of the instruction before which it was taken first, -1 if that was
+    elsewhere, -2 if nobody saw it; 1 if it was taken by the time that the function
+    returned, or else 0; and what was wrong then, a bit for each of ``_WRONG_WORDS``.
 
     VULNERABLE if anything was wrong. UNSUPPORTED if there are not as many arrays as
-    ``functions``, one does not have all instructions or calls others by name, or an
-    interrupt was not taken in time, or unseen: those were not attacked. BLOCKED
-    otherwise.
+    ``functions``, one does not have all instructions, goes on elsewhere or comes to an
+    instruction twice, or an interrupt was not taken in time, or unseen, or not where
+    nothing masked it: those were not attacked. BLOCKED otherwise.
     """
     return _judged(samples, functions, _interrupts_missed, "interrupts", "unmasked")
 
@@ -108,11 +123,43 @@ def _gap(rows: Ints) -> str:
             offsets, np.arange(0, 4 * len(offsets), 4)
         ),
         "it was not attacked up to its return": _RETURN not in rows[:, _WORD],
-        "it calls code that was not attacked": np.any(
-            rows[:, _WORD] & _CALL_BITS == _CALL
+        "it goes on in code that was not attacked": _leaves(rows),
+        "it comes to instructions more than once, and was attacked there once": _loops(
+            rows
+        ),
+        f"{_ignored(rows)} events were not taken where nothing masked them": _ignored(
+            rows
         ),
     }
     return next((gap for gap, there in gaps.items() if there), "")
+
+
+def _leaves(rows: Ints) -> bool:
+    """Whether an instruction goes on elsewhere, and is no return."""
+    known = set(rows[:, _OFFSET].tolist())
+    words = set(rows[:, _WORD].tolist()) - {_RETURN, _CALL_HANDLER}
+    elsewhere = any(
+        word & bits == value for word in words for bits, value in _ELSEWHERE
+    )
+    return elsewhere or any(to not in known for _, to in _branches(rows))
+
+
+def _loops(rows: Ints) -> bool:
+    return any(to <= at for at, to in _branches(rows))
+
+
+def _branches(rows: Ints) -> Iterator[tuple[int, int]]:
+    """Yield the offset of each branch, and that of where it goes."""
+    for at, word in rows[:, [_OFFSET, _WORD]].tolist():
+        for bits, value, shift, width in _BRANCHES:
+            if word & bits == value:
+                far = word >> shift & (1 << width) - 1
+                yield at, at + 4 * (far - (far >> width - 1 << width))
+
+
+def _ignored(rows: Ints) -> int:
+    """Count events that nothing masked and that were not taken at once."""
+    return int(np.count_nonzero((rows[:, _MASKED] == 0) & ~_taken_at_once(rows)))
 
 
 def _interrupts_missed(name: str, rows: Ints) -> str:

@@ -74,7 +74,10 @@ def _rows(
             at = _offset(function, visit.address)
             taken_at = _offset(function, visit.taken_at)
             wrong = visit.wrong | DIED * visit.died
-            yield at, words[visit.address], taken_at, visit.taken, wrong
+            yield (
+                *(at, words[visit.address], visit.masked),
+                *(taken_at, visit.taken, wrong),
+            )
 
 
 def _function(

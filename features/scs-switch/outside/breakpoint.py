@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from temper.run.attacking import Target
 
 from .instruction import Place
-from .vectors import SYNCHRONOUS, came_from, vector
+from .vectors import DEBUG_MASKED, SYNCHRONOUS, came_from, masks, vector
 
 # msr dbgbvr0_el1, x0; dbgbcr0_el1; mdscr_el1
 _SET_ADDRESS, _CONTROL, _MONITOR = 0xD510_0080, 0xD510_00A0, 0xD510_0240
@@ -27,6 +27,10 @@ class Breakpoint:
     target: Target
     _set_on: set[int] = field(default_factory=set, init=False)
     """CPUs that have it."""
+
+    def masked(self, cpu: int) -> bool:
+        """Return whether PSTATE masks it."""
+        return masks(self.target, cpu, DEBUG_MASKED)
 
     def raised(self, cpu: int) -> None:
         """Set it where the CPU is."""

@@ -1,5 +1,7 @@
 """What must hold when a function that switches stacks has returned."""
 
+import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -7,7 +9,9 @@ from operator import or_
 from temper.run.attacking import Target
 
 # What is wrong, a bit for each; judges/injection.py has their names.
-SCS, STACK, PREV_SCS, PREV_STACK, CURRENT, SAVED, DIED = (1 << n for n in range(7))
+SCS, STACK, PREV_SCS, PREV_SAVED, CURRENT, SAVED, DIED, FRAMES, MASKS = (
+    1 << n for n in range(9)
+)
 
 SWITCH = "a task's switch"
 IN_USER, IN_KERNEL = "an interrupt in user mode", "an interrupt in the kernel"
@@ -16,9 +20,20 @@ SOFTIRQ = "softirqs"
 _WORD = (1 << 64) - 1
 _POISON = 0x5A
 # What a function leaves as it finds it, beside the stack pointer.
-_KEPT = range(19, 30)
-# In struct cpu_context, which begins with x19: its sp and pc.
+_KEPT = tuple(map("x{}".format, range(19, 30)))
+# In struct cpu_context, which begins with these: its sp and pc.
 _SAVED_SP, _SAVED_PC = 11 * 8, 12 * 8
+
+_STACK_SIZE = 1 << 14
+"""Bytes of a stack, unless a page has more: MIN_THREAD_SHIFT of Linux 6.12."""
+_STACK_END = 16
+"""Bytes at the end of a task's stack, in which the kernel has a mark."""
+_ALIGNED = 16
+_FRAME = 64
+"""Bytes above a stack pointer that are compared: of the caller's frame."""
+
+_DAIF = 0xF << 6
+"""Of PSTATE: what masks exceptions."""
 
 # PSTATE of what was interrupted comes after its PC; 0 is user mode.
 _MODE = 0xF
@@ -60,17 +75,32 @@ class Cpu:
         """The task that the kernel takes for running."""
         return self.register("SP_EL0")
 
-    def poison(self) -> bool:
-        """Overwrite what an exception may overwrite: the memory below the stack.
+    def poison(self, tasks: Iterable[int]) -> bool:
+        """Overwrite what an exception may overwrite: the free part of the stack.
 
-        Return False if there is none.
+        Return False if there is not enough, on the stacks of ``tasks`` and interrupts.
         """
-        size = self.offset("PT_REGS_SIZE")
-        at = self.register("sp") - size
-        if not self.target.gdb.sees(self.number, at):
+        top = self.register("sp")
+        size = max(_STACK_SIZE, self.offset("PAGE_SZ"))
+        bases = [self.word(task + self.offset("TSK_STACK")) for task in tasks]
+        bases.append(self.own("irq_stack_ptr"))
+        free = [
+            range(base + _STACK_END, top) for base in bases if base < top <= base + size
+        ]
+        if not free or len(free[0]) < self.offset("PT_REGS_SIZE") or top % _ALIGNED:
             return False
-        self.target.gdb.set_memory(self.number, at, bytes([_POISON]) * size)
+        poison = bytes([_POISON]) * len(free[0])
+        self.target.gdb.set_memory(self.number, free[0].start, poison)
         return True
+
+    def memory(self, address: int, size: int) -> bytes:
+        """Read memory."""
+        return self.target.gdb.memory(self.number, address, size)
+
+    @property
+    def masks(self) -> int:
+        """What PSTATE masks."""
+        return self.register("cpsr") & _DAIF
 
     def task_scs(self, task: int) -> range:
         """Return the addresses of a task's shadow call stack."""
@@ -111,6 +141,39 @@ class Place:
             cpu.set_word(self.address, self.value)
 
 
+@dataclass(frozen=True)
+class Span:
+    """Memory, and what must be there in the end."""
+
+    bit: int
+    address: int
+    content: bytes
+
+    def is_right(self, cpu: Cpu) -> bool:
+        """Say whether it is there."""
+        return cpu.memory(self.address, len(self.content)) == self.content
+
+    def repair(self, cpu: Cpu) -> None:
+        """Put it there."""
+        cpu.target.gdb.set_memory(cpu.number, self.address, self.content)
+
+
+@dataclass(frozen=True)
+class Masks:
+    """The exceptions that must be masked in the end, and no others."""
+
+    bit: int
+    value: int
+
+    def is_right(self, cpu: Cpu) -> bool:
+        """Say whether they are."""
+        return cpu.masks == self.value
+
+    def repair(self, cpu: Cpu) -> None:
+        """Mask them."""
+        cpu.set_register("cpsr", cpu.register("cpsr") & ~_DAIF | self.value)
+
+
 @dataclass
 class SwitchCall:
     """A call of a function that changes the stacks; ``Call`` says what each part is."""
@@ -121,7 +184,7 @@ class SwitchCall:
     stack: int
     scs: int
     """The SCS pointer when it returns."""
-    places: list[Place]
+    places: list[Place | Span | Masks]
     tasks: dict[int, int]
     """The tasks whose stacks are in use meanwhile, and their SCS pointers."""
     nested: int = field(init=False)
@@ -133,7 +196,7 @@ class SwitchCall:
 
     def taken(self) -> int:
         """Have handlers save return addresses in the free part of a shadow stack."""
-        if not self.cpu.poison():
+        if not self.cpu.poison(self.tasks):
             return STACK
         found = self.cpu.register("x18")
         free = [
@@ -175,10 +238,7 @@ def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
     context = cpu.offset("THREAD_CPU_CONTEXT")
     stack = cpu.word(task + context + _SAVED_SP)
     scs = cpu.word(task + cpu.offset("TSK_TI_SCS_SP"))
-    saved_scs, saved_stack = (
-        prev + cpu.offset("TSK_TI_SCS_SP"),
-        prev + context + _SAVED_SP,
-    )
+    registers = [cpu.register(name) for name in (*_KEPT, "sp", "x30")]
     return SwitchCall(
         cpu=cpu,
         kind=SWITCH,
@@ -187,19 +247,34 @@ def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
         scs=scs,
         places=[
             *_stacks_of(task, stack, scs),
-            Place(PREV_SCS, cpu.register("x18"), address=saved_scs),
-            Place(PREV_STACK, cpu.register("sp"), address=saved_stack),
-            *(
-                Place(SAVED, cpu.word(task + context + 8 * n), f"x{number}")
-                for n, number in enumerate(_KEPT)
+            Place(
+                PREV_SCS,
+                cpu.register("x18"),
+                address=prev + cpu.offset("TSK_TI_SCS_SP"),
             ),
+            Span(
+                PREV_SAVED,
+                prev + context,
+                struct.pack(f"<{len(registers)}Q", *registers),
+            ),
+            *(
+                Place(SAVED, cpu.word(task + context + 8 * n), name)
+                for n, name in enumerate(_KEPT)
+            ),
+            Place(SAVED, prev, "x0"),
+            Span(FRAMES, stack, cpu.memory(stack, _FRAME)),
+            Span(FRAMES, cpu.register("sp"), cpu.memory(cpu.register("sp"), _FRAME)),
+            Masks(MASKS, cpu.masks),
         ],
         tasks={prev: cpu.register("x18"), task: scs},
     )
 
 
 def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
-    """Expect the task's stacks again."""
+    """Expect the task's stacks again.
+
+    What is masked then is for the handler to say, which it calls.
+    """
     stack, scs, task = cpu.register("sp"), cpu.register("x18"), cpu.current
     return SwitchCall(
         cpu=cpu,
@@ -209,10 +284,8 @@ def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
         scs=scs,
         places=[
             *_stacks_of(task, stack, scs),
-            *(
-                Place(SAVED, cpu.register(name), name)
-                for name in map("x{}".format, _KEPT)
-            ),
+            *(Place(SAVED, cpu.register(name), name) for name in _KEPT),
+            Span(FRAMES, stack, cpu.memory(stack, _FRAME)),
         ],
         tasks={task: scs},
     )

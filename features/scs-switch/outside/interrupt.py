@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from temper.run.attacking import Target
 
-from .vectors import INTERRUPT, came_from, vector
+from .vectors import INTERRUPT, INTERRUPTS_MASKED, came_from, masks, vector
 
 # The registers of a CPU's own interrupts that make one pending, GICR_ISPENDR0, and no
 # longer, in the GICv3 that QEMU's hw/arm/virt.c maps. Each CPU has two frames of
@@ -23,6 +23,10 @@ class Nmi:
     """An interrupt that waits where it is masked; ``Event`` says what each part is."""
 
     target: Target
+
+    def masked(self, cpu: int) -> bool:
+        """Return whether PSTATE masks it."""
+        return masks(self.target, cpu, INTERRUPTS_MASKED)
 
     def raised(self, cpu: int) -> None:
         """Make it pending."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from temper.run.attacking import Target
 
 from .instruction import Place
-from .vectors import SERROR, came_from, vector
+from .vectors import SERROR, SERRORS_MASKED, came_from, masks, vector
 
 _SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
 
@@ -23,6 +23,10 @@ class SError:
     """An SError for a kernel at EL1; ``Event`` says what each part is."""
 
     target: Target
+
+    def masked(self, cpu: int) -> bool:
+        """Return whether PSTATE masks it."""
+        return masks(self.target, cpu, SERRORS_MASKED)
 
     def raised(self, cpu: int) -> None:
         """Make it pending."""

@@ -8,7 +8,7 @@ to say: this module knows no function, no event and no register but two.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from temper.errors import BootError
@@ -24,6 +24,9 @@ _RETURN_S = 30.0
 
 class Event(Protocol):
     """Something that comes in between two instructions of a CPU."""
+
+    def masked(self, cpu: int) -> bool:
+        """Say whether the CPU would not take it where it is."""
 
     def raised(self, cpu: int) -> None:
         """Have it come before the instruction that the CPU is at, or when it may."""
@@ -88,6 +91,8 @@ class Visit:
     """What became of an event that was raised at an instruction."""
 
     address: int
+    masked: bool
+    """Whether the CPU did not have to take it there."""
     taken_at: int | None
     """Address of the instruction before which the CPU took it first; None: nowhere."""
     taken: bool
@@ -107,14 +112,30 @@ class End:
     """The stack pointer there; None: any, for a nested call may get there, too."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Begun:
     """A call that a CPU has begun."""
 
     cpu: int
     call: Call
-    deadline: float
+    deadline: float = field(init=False)
     """Until when it has to return, by ``time.monotonic``."""
+    _doubted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._wait()
+
+    def is_over(self) -> bool:
+        """Say whether it hangs, when time is up for the second time.
+
+        The first time, it may be the host that stood still.
+        """
+        doubted, self._doubted = self._doubted, True
+        self._wait()
+        return doubted
+
+    def _wait(self) -> None:
+        self.deadline = time.monotonic() + _RETURN_S
 
     @property
     def end(self) -> End:
@@ -164,7 +185,7 @@ class Injector:
                 break
             call = function.entered(stop.cpu)
             if call.kind == kind:
-                return _Begun(stop.cpu, call, time.monotonic() + _RETURN_S)
+                return _Begun(stop.cpu, call)
             self.gdb.step(stop.cpu)
         raise BootError(f"nobody calls {function.name} for {kind}")
 
@@ -174,6 +195,7 @@ class Injector:
         taken_at = None
         wrong = 0
         entry = End(self.event.entry(cpu))
+        masked = self.event.masked(cpu)
         self.event.raised(cpu)
         try:
             while self._runs_to(begun, entry, begun.end) == entry:
@@ -183,10 +205,12 @@ class Injector:
                 wrong |= call.taken()
                 wrong |= self._handled(begun, back)
         except BootError:
-            yield Visit(address, taken_at, taken_at is not None, wrong, died=True)
+            taken = taken_at is not None
+            yield Visit(address, masked, taken_at, taken, wrong, died=True)
             raise
         wrong |= call.returned()
-        yield Visit(address, taken_at, not self.event.withdrawn(cpu), wrong)
+        taken = not self.event.withdrawn(cpu)
+        yield Visit(address, masked, taken_at, taken, wrong)
 
     def _handled(self, begun: _Begun, back: End) -> int:
         """Let the handler return to where it came; say what was wrong meanwhile."""
@@ -218,7 +242,7 @@ class Injector:
                     stack.enter_context(self.gdb.breakpoint(address))
                 left = begun.deadline - time.monotonic()
                 stop = self.gdb.run(seconds=max(0.0, left))
-            if not stop.reached or left < 0:
+            if (not stop.reached or left < 0) and begun.is_over():
                 raise BootError(
                     f"a call for {begun.call.kind} does not return: {self.pc} was "
                     f"{here.address:#x}"

@@ -24,6 +24,8 @@ from temper.machine.watcher import StoppedError, Watcher
 _POLL = 0.05
 _INTERRUPT = b"\x03"
 _CHUNK = 2048
+_WRITTEN = 1024
+"""Bytes that are written at once: QEMU ignores orders of over 4096 characters."""
 _WORD = 8
 """Bytes of an address, a register or a value in memory."""
 
@@ -32,7 +34,6 @@ _STEP_QUIETLY = 7
 
 _PACKET = re.compile(rb"\$([^#]*)#([0-9a-f]{2})", re.DOTALL)
 _STOPPED = re.compile(r"T[0-9a-f]{2}thread:([0-9a-f]+);")
-_FAILED = re.compile(r"E[0-9a-f]{2}")
 _EXITED = re.compile(r"W[0-9a-f]{2}")
 _ESCAPED = re.compile(rb"}(.)", re.DOTALL)
 
@@ -129,12 +130,6 @@ class Gdb:
             read += self._read(address + len(read), count)
         return bytes(read)
 
-    def sees(self, cpu: int, address: int) -> bool:
-        """Say whether a CPU has memory at an address."""
-        self._address_by(physical=False)
-        self._command(f"Hg{cpu:x}")
-        return not _FAILED.fullmatch(self._ask(f"m{address:x},1"))
-
     def word(self, cpu: int, address: int) -> int:
         """Read 64 bits of memory as a CPU sees it."""
         (word,) = struct.unpack("<Q", self.memory(cpu, address, _WORD))
@@ -145,10 +140,11 @@ class Gdb:
         self.set_memory(cpu, address, struct.pack("<Q", value))
 
     def set_memory(self, cpu: int, address: int, what: bytes) -> None:
-        """Write memory as a CPU sees it, a chunk at most."""
+        """Write memory as a CPU sees it."""
         self._address_by(physical=False)
         self._command(f"Hg{cpu:x}")
-        self._write(address, what)
+        for at in range(0, len(what), _WRITTEN):
+            self._write(address + at, what[at : at + _WRITTEN])
 
     def device(self, address: int) -> int:
         """Read 32 bits at a physical address, such as of a device's register."""
