@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import cast
 
+import pytest
+
 from temper.catalog import feature_named
 from temper.extension import loaded
 from temper.kernel import Debugged
@@ -16,6 +18,7 @@ Breakpoint, SError = OUTSIDE.attacks.Breakpoint, OUTSIDE.attacks.SError
 HERE, PHYSICAL, HYPERVISOR = 0x9000_4000, 0x4000, 0x800
 OFFSET_AT = 0x9000_8000
 NOP, CALL, BACK = 0xD503_201F, 0xD400_0002, 0xD69F_03E0
+FEATURES = 0xD538_0400
 WRITES = {
     0xD510_0080: "DBGBVR0_EL1",
     0xD510_00A0: "DBGBCR0_EL1",
@@ -31,11 +34,12 @@ class Cpu:
     """In the place of Gdb: one CPU that can only read registers of the system."""
 
     registers: dict[str, int] = field(
-        default_factory=lambda: {"pc": HERE, "x0": 22, "MDSCR_EL1": 1, "HCR_EL2": 2}
+        default_factory=lambda: ({"pc": HERE, "x0": 22, "MDSCR_EL1": 1, "HCR_EL2": 2})
     )
     code: dict[int, int] = field(default_factory=lambda: {PHYSICAL: NOP})
     written: list[tuple[str, int]] = field(default_factory=list)
     level: int = 1
+    features: int = 1 << 28
 
     def register(self, _cpu: int, name: str) -> int:
         return self.registers[name]
@@ -62,6 +66,8 @@ class Cpu:
         if word == CALL:
             assert self.level == 1
             self.level, self.registers["pc"] = 2, HYPERVISOR
+        elif word == FEATURES:
+            self.registers["x0"] = self.features
         elif word == BACK:
             assert self.level == 2
             self.level = 1
@@ -123,6 +129,14 @@ def test_an_serror_is_pending_and_was_corrected() -> None:
         ("VSESR_EL2", 0b110 << 10 | 0x11),
         ("HCR_EL2", 2 | ROUTED | PENDING),
     ]
+
+
+def test_a_cpu_on_which_any_serror_ends_a_kernel_is_not_attacked() -> None:
+    cpu = Cpu()
+    cpu.features = 0x1111_0FFF_FFFF
+    with pytest.raises(OUTSIDE.attacks.FatalError):
+        SError(target(cpu)).raised(1)
+    assert cpu.written == []
 
 
 def test_an_serror_that_is_masked_is_withdrawn() -> None:

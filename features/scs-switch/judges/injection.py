@@ -108,7 +108,7 @@ def _judged(
 def _incomplete(tables: Arrays, functions: float, missed: _Missed) -> str:
     """Return why not everything was attacked; empty: it was."""
     if not tables:
-        return "the kernel has no shadow call stacks"
+        return "the kernel has no shadow call stacks, or the CPU no such events"
     if len(tables) != functions:
         return f"{len(tables)} kinds of calls instead of {functions:.0f} were attacked"
     gaps = ((name, _gap(rows) or missed(name, rows)) for name, rows in tables.items())

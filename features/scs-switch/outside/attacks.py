@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from temper.errors import BootError
 from temper.run.attacking import Target
@@ -21,7 +22,7 @@ from .calls import (
 )
 from .code import reachable
 from .interrupt import Nmi
-from .serror import SError
+from .serror import FatalError, SError
 
 _ATTACKED = {
     "cpu_switch_to": (of_cpu_switch_to, (SWITCH,)),
@@ -46,8 +47,14 @@ def debug(target: Target) -> _Found:
 
 
 def serror(target: Target) -> _Found:
-    """Yield what became of each SError, in the same way."""
-    return _raised_everywhere(target, SError(target))
+    """Yield what became of each SError, in the same way.
+
+    Nothing, if the CPU has no SErrors that a kernel survives.
+    """
+    with suppress(FatalError):
+        yield from _raised_everywhere(target, SError(target))
+        return
+    _end(target)
 
 
 def _raised_everywhere(target: Target, event: Event) -> _Found:

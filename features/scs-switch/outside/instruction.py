@@ -33,9 +33,10 @@ class Place:
         word = gdb.device(physical)
         return cls(target, cpu, pc, physical, word, gdb.register(cpu, "x0"))
 
-    def run(self, word: int, x0: int = 0) -> None:
-        """Have the CPU run an instruction where it is."""
+    def run(self, word: int, x0: int = 0) -> int:
+        """Have the CPU run an instruction where it is; return what is in x0 then."""
         self._step(self.pc, word, x0)
+        return self.target.gdb.register(self.cpu, "x0")
 
     def run_at_el2(self, *steps: tuple[int, int]) -> None:
         """Have it run instructions at EL2, each with a value of x0, and come back."""

@@ -1,6 +1,7 @@
 """The event: an SError, as a hypervisor gives a guest one.
 
-It waits where it is masked. That it was corrected makes its handler do nothing more.
+It waits where it is masked. That it was corrected makes its handler do nothing more;
+only CPUs with the RAS extension can say so.
 """
 
 from dataclasses import dataclass
@@ -11,11 +12,19 @@ from .instruction import Place
 from .vectors import SERROR, SERRORS_MASKED, came_from, masks, vector
 
 _SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
+_GET_FEATURES = 0xD538_0400  # mrs x0, id_aa64pfr0_el1
+
+# Of these features: 0 if there is no RAS extension.
+_RAS = 0xF << 28
 
 # HCR_EL2: SErrors go to EL2, and one is pending for EL1.
 _ROUTED, _PENDING = 1 << 5, 1 << 8
 # As VSESR_EL2 has it: an asynchronous SError, which was corrected.
 _CORRECTED = 6 << 10 | 0x11
+
+
+class FatalError(Exception):
+    """Any SError ends a kernel on this CPU: it has no RAS extension."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,12 @@ class SError:
         return masks(self.target, cpu, SERRORS_MASKED)
 
     def raised(self, cpu: int) -> None:
-        """Make it pending."""
+        """Make it pending; raise FatalError if every kernel would end by it."""
+        place = Place.of(self.target, cpu)
+        features = place.run(_GET_FEATURES)
+        place.restore()
+        if not features & _RAS:
+            raise FatalError
         self._configure(cpu, self._configured(cpu) | _ROUTED | _PENDING)
 
     def entry(self, cpu: int) -> int:
