@@ -42,7 +42,7 @@ class Cpu:
     """In the place of Gdb: one CPU with its memory."""
 
     registers: dict[str, int] = field(default_factory=dict)
-    bytes: dict[int, int] = field(default_factory=dict)
+    content: dict[int, int] = field(default_factory=dict)
 
     def register(self, _cpu: int, name: str) -> int:
         return self.registers[name]
@@ -51,10 +51,10 @@ class Cpu:
         self.registers[name] = value
 
     def memory(self, _cpu: int, address: int, size: int) -> bytes:
-        return bytes(self.bytes.get(address + n, 0) for n in range(size))
+        return bytes(self.content.get(address + n, 0) for n in range(size))
 
     def set_memory(self, _cpu: int, address: int, what: bytes) -> None:
-        self.bytes.update(enumerate(what, address))
+        self.content.update(enumerate(what, address))
 
     def word(self, cpu: int, address: int) -> int:
         (word,) = struct.unpack("<Q", self.memory(cpu, address, 8))
@@ -169,8 +169,8 @@ def test_what_is_wrong_after_a_switch_is_told_and_repaired(
     harm(cpu)
     assert call.returned() == bit
     assert cpu.registers == right.registers
-    assert {at: one for at, one in cpu.bytes.items() if one} == {
-        at: one for at, one in right.bytes.items() if one
+    assert {at: one for at, one in cpu.content.items() if one} == {
+        at: one for at, one in right.content.items() if one
     }
 
 
@@ -207,9 +207,9 @@ def test_all_that_a_handler_may_overwrite_is_overwritten(stack: int, top: int) -
     top = top or IRQ_STACK + 0x4000
     call = CALLS.of_cpu_switch_to(cpu_of(cpu))
     cpu.registers["sp"] = top
-    before = dict(cpu.bytes)
+    before = dict(cpu.content)
     assert call.taken() == 0
-    changed = {at for at, one in cpu.bytes.items() if before.get(at) != one}
+    changed = {at for at, one in cpu.content.items() if before.get(at) != one}
     assert changed == set(range(stack + 16, top))
 
 
@@ -227,9 +227,9 @@ def test_a_stack_on_which_no_handler_could_run_is_told(sp: int) -> None:
     cpu = switching()
     call = CALLS.of_cpu_switch_to(cpu_of(cpu))
     cpu.registers["sp"] = sp
-    before = dict(cpu.bytes)
+    before = dict(cpu.content)
     assert call.taken() == STACK
-    assert cpu.bytes == before
+    assert cpu.content == before
 
 
 @pytest.mark.parametrize("scs", [PREV_SCS, PREV_SCS + 8, NEXT_SCS, IRQ_SCS, 0x600FF8])
