@@ -252,6 +252,7 @@ def test_a_price_of_what_was_not_in_force_is_refused(
     assert "in-force checks found it off" in " ".join(answer.output.split())
 
 
+@pytest.mark.check_all
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_a_fork_pays_for_its_childs_state(arch: str, tmp_path: Path) -> None:
     kernel = kernel_of(feature_named("kstack"), "temper", arch_named(arch))
