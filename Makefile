@@ -66,7 +66,7 @@ unit: setup ## Run the tests that need no kernel (a minute)
 	$(PYTEST) -n auto tests/unit
 
 # Kernels first: a build takes longer than a test may, and makes the ticks of guests late.
-# Two builds at once, since each links on one CPU; a live display takes the whole screen.
+# Two builds at once, since each links on one CPU; their progress comes in plain lines.
 define KERNELS
 kstack
 kstack --arch arm64

@@ -314,17 +314,19 @@ def test_an_event_that_is_masked_is_taken_later() -> None:
     assert not any(visit.wrong for visit in visits)
 
 
+MASKED_CALLS = listing(
+    CALLER,
+    begin_call,
+    does(masked=True),
+    call(FUNCTION),
+    does(masked=False),
+    to(CALLER),
+)
+
+
 def test_an_event_that_is_not_taken_is_told() -> None:
     """It is, once the function has returned, and that counts for no call."""
-    calls = listing(
-        CALLER,
-        begin_call,
-        does(masked=True),
-        call(FUNCTION),
-        does(masked=False),
-        to(CALLER),
-    )
-    bench = Bench(machine(*UNGUARDED, calls=calls), 4)
+    bench = Bench(machine(*UNGUARDED, calls=MASKED_CALLS), 4)
     visits = bench.visits()
     assert offsets(visits) == [(0, None), (4, None), (8, None), (12, None)]
     assert not any(visit.taken for visit in visits)
@@ -372,15 +374,7 @@ def test_an_event_that_would_come_again_is_ended_where_it_is_taken() -> None:
 
 
 def test_an_event_that_was_not_taken_does_not_come_later() -> None:
-    calls = listing(
-        CALLER,
-        begin_call,
-        does(masked=True),
-        call(FUNCTION),
-        does(masked=False),
-        to(CALLER),
-    )
-    bench = Bench(machine(*UNGUARDED, calls=calls), 4)
+    bench = Bench(machine(*UNGUARDED, calls=MASKED_CALLS), 4)
     bench.visits()
     assert bench.machine.cpus[0].interrupted == []
     assert not bench.machine.cpus[0].pending

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from temper.assembly import arm64_assembly
+from temper.assembly import arm64_assembly, arm64_branch
 from temper.stats.judging import (
     Arrays,
     Ints,
@@ -28,13 +28,6 @@ _ELSEWHERE = (
     (0xFC00_0000, 0x9400_0000),
     (0xFE00_0000, 0xD600_0000),
     (0xFF00_0000, 0xD400_0000),
-)
-# Of branches to a given place: bits, value, and where and how wide the distance is.
-_BRANCHES = (
-    (0xFC00_0000, 0x1400_0000, 0, 26),
-    (0xFF00_0010, 0x5400_0000, 5, 19),
-    (0x7E00_0000, 0x3400_0000, 5, 19),
-    (0x7E00_0000, 0x3600_0000, 5, 14),
 )
 
 _WRONG_WORDS = (
@@ -118,6 +111,8 @@ def _incomplete(tables: Arrays, functions: float, missed: _Missed) -> str:
 def _gap(rows: Ints) -> str:
     """Return which instructions of a function were not attacked; empty: none."""
     offsets = np.unique(rows[:, _OFFSET])
+    # Those that nothing masked.
+    ignored = np.count_nonzero((rows[:, _MASKED] == 0) & ~_taken_at_once(rows))
     gaps = {
         "not all instructions were attacked": not np.array_equal(
             offsets, np.arange(0, 4 * len(offsets), 4)
@@ -127,9 +122,7 @@ def _gap(rows: Ints) -> str:
         "it comes to instructions more than once, and was attacked there once": _loops(
             rows
         ),
-        f"{_ignored(rows)} events were not taken where nothing masked them": _ignored(
-            rows
-        ),
+        f"{ignored} events were not taken where nothing masked them": ignored,
     }
     return next((gap for gap, there in gaps.items() if there), "")
 
@@ -151,15 +144,8 @@ def _loops(rows: Ints) -> bool:
 def _branches(rows: Ints) -> Iterator[tuple[int, int]]:
     """Yield the offset of each branch, and that of where it goes."""
     for at, word in rows[:, [_OFFSET, _WORD]].tolist():
-        for bits, value, shift, width in _BRANCHES:
-            if word & bits == value:
-                far = word >> shift & (1 << width) - 1
-                yield at, at + 4 * (far - (far >> width - 1 << width))
-
-
-def _ignored(rows: Ints) -> int:
-    """Count events that nothing masked and that were not taken at once."""
-    return int(np.count_nonzero((rows[:, _MASKED] == 0) & ~_taken_at_once(rows)))
+        if (far := arm64_branch(word)) is not None:
+            yield at, at + 4 * far
 
 
 def _interrupts_missed(name: str, rows: Ints) -> str:

@@ -5,11 +5,10 @@ an interrupt, one that is masked where it is does not wait.
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from temper.run.attacking import Target
-
+from .exception import KernelException
 from .instruction import Place
-from .vectors import DEBUG_MASKED, SYNCHRONOUS, came_from, masks, vector
 
 # msr dbgbvr0_el1, x0; dbgbcr0_el1; mdscr_el1
 _SET_ADDRESS, _CONTROL, _MONITOR = 0xD510_0080, 0xD510_00A0, 0xD510_0240
@@ -21,16 +20,13 @@ _ENABLED = 1 << 15 | 1 << 13
 
 
 @dataclass
-class Breakpoint:
+class Breakpoint(KernelException):
     """A breakpoint at an instruction; ``Event`` says what each part is."""
 
-    target: Target
+    VECTOR: ClassVar[int] = 0x200
+    MASK: ClassVar[int] = 1 << 9
     _set_on: set[int] = field(default_factory=set, init=False)
     """CPUs that have it."""
-
-    def masked(self, cpu: int) -> bool:
-        """Return whether PSTATE masks it."""
-        return masks(self.target, cpu, DEBUG_MASKED)
 
     def raised(self, cpu: int) -> None:
         """Set it where the CPU is."""
@@ -41,14 +37,6 @@ class Breakpoint:
         place.run(_MONITOR, monitored)
         place.restore()
         self._set_on.add(cpu)
-
-    def entry(self, cpu: int) -> int:
-        """Return the vector of what an instruction causes."""
-        return vector(self.target, cpu, SYNCHRONOUS)
-
-    def back(self, cpu: int) -> int:
-        """Return the address of the instruction that has the breakpoint."""
-        return came_from(self.target, cpu)
 
     def taken(self, cpu: int) -> None:
         """Take it away, or else the CPU comes no further."""

@@ -1,10 +1,9 @@
 """The event: an interrupt of NMI priority, on QEMU's virt machine."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from temper.run.attacking import Target
-
-from .vectors import INTERRUPT, INTERRUPTS_MASKED, came_from, masks, vector
+from .exception import KernelException
 
 # The registers of a CPU's own interrupts that make one pending, GICR_ISPENDR0, and no
 # longer, in the GICv3 that QEMU's hw/arm/virt.c maps. Each CPU has two frames of
@@ -18,30 +17,16 @@ _PENDING, _PENDING_NO_MORE = 0x1_0200, 0x1_0280
 _BACKTRACE = 1 << 6
 
 
-@dataclass(frozen=True)
-class Nmi:
+@dataclass
+class Nmi(KernelException):
     """An interrupt that waits where it is masked; ``Event`` says what each part is."""
 
-    target: Target
-
-    def masked(self, cpu: int) -> bool:
-        """Return whether PSTATE masks it."""
-        return masks(self.target, cpu, INTERRUPTS_MASKED)
+    VECTOR: ClassVar[int] = 0x280
+    MASK: ClassVar[int] = 1 << 7
 
     def raised(self, cpu: int) -> None:
         """Make it pending."""
         self.target.gdb.set_device(_register(cpu, _PENDING), _BACKTRACE)
-
-    def entry(self, cpu: int) -> int:
-        """Return its vector."""
-        return vector(self.target, cpu, INTERRUPT)
-
-    def back(self, cpu: int) -> int:
-        """Return the address of what it interrupted."""
-        return came_from(self.target, cpu)
-
-    def taken(self, cpu: int) -> None:
-        """Do nothing: an interrupt that was taken is no longer pending."""
 
     def withdrawn(self, cpu: int) -> bool:
         """Return whether it was still pending."""

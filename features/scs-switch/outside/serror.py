@@ -5,11 +5,10 @@ only CPUs with the RAS extension can say so.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from temper.run.attacking import Target
-
+from .exception import KernelException
 from .instruction import Place
-from .vectors import SERROR, SERRORS_MASKED, came_from, masks, vector
 
 _SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
 _GET_FEATURES = 0xD538_0400  # mrs x0, id_aa64pfr0_el1
@@ -27,15 +26,12 @@ class FatalError(Exception):
     """Any SError ends a kernel on this CPU: it has no RAS extension."""
 
 
-@dataclass(frozen=True)
-class SError:
+@dataclass
+class SError(KernelException):
     """An SError for a kernel at EL1; ``Event`` says what each part is."""
 
-    target: Target
-
-    def masked(self, cpu: int) -> bool:
-        """Return whether PSTATE masks it."""
-        return masks(self.target, cpu, SERRORS_MASKED)
+    VECTOR: ClassVar[int] = 0x380
+    MASK: ClassVar[int] = 1 << 8
 
     def raised(self, cpu: int) -> None:
         """Make it pending; raise FatalError if every kernel would end by it."""
@@ -45,17 +41,6 @@ class SError:
         if not features & _RAS:
             raise FatalError
         self._configure(cpu, self._configured(cpu) | _ROUTED | _PENDING)
-
-    def entry(self, cpu: int) -> int:
-        """Return its vector."""
-        return vector(self.target, cpu, SERROR)
-
-    def back(self, cpu: int) -> int:
-        """Return the address of what it interrupted."""
-        return came_from(self.target, cpu)
-
-    def taken(self, cpu: int) -> None:
-        """Do nothing: one that was taken is no longer pending."""
 
     def withdrawn(self, cpu: int) -> bool:
         """Return whether it was still pending."""
