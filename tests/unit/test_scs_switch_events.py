@@ -14,6 +14,7 @@ from temper.run.attacking import Target
 
 OUTSIDE = loaded(feature_named("scs-switch").folder / "outside" / "__init__.py")
 Breakpoint, SError = OUTSIDE.attacks.Breakpoint, OUTSIDE.attacks.SError
+Nmi = OUTSIDE.attacks.Nmi
 
 HERE, PHYSICAL, HYPERVISOR = 0x9000_4000, 0x4000, 0x800
 OFFSET_AT = 0x9000_8000
@@ -159,3 +160,40 @@ def test_an_serror_that_was_taken_needs_no_end() -> None:
     event.taken(1)
     assert not event.withdrawn(1)
     assert cpu.written == written
+
+
+@pytest.mark.parametrize(("event", "bit"), [(Nmi, 7), (SError, 8), (Breakpoint, 9)])
+def test_each_event_is_masked_by_its_own_bit(event: type, bit: int) -> None:
+    cpu = Cpu()
+    raised = event(target(cpu))
+    cpu.registers["cpsr"] = 0x3C5 & ~(1 << bit)
+    assert not raised.masked(1)
+    cpu.registers["cpsr"] = 0x5 | 1 << bit
+    assert raised.masked(1)
+
+
+class Gic(Cpu):
+    """The registers of two CPUs' own interrupts: writing 1 sets, or clears."""
+
+    FIRST, EACH, SET, CLEAR = 0x080B_0000, 0x2_0000, 0x200, 0x280
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.code = {self.FIRST + self.EACH * n + self.SET: 0 for n in range(2)}
+
+    def set_device(self, address: int, value: int) -> None:
+        if address in self.code:
+            self.code[address] |= value
+        else:
+            self.code[address - self.CLEAR + self.SET] &= ~value
+
+
+def test_an_nmi_is_pending_on_one_cpu_until_it_is_taken_or_withdrawn() -> None:
+    gic = Gic()
+    first, second = gic.code
+    event = Nmi(target(gic))
+    event.raised(2)
+    assert gic.code == {first: 0, second: 1 << 6}
+    assert event.withdrawn(2)
+    assert gic.code == {first: 0, second: 0}
+    assert not event.withdrawn(2)
