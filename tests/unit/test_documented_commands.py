@@ -36,6 +36,7 @@ ELSEWHERE = {
     "patch": "patches QEMU's source, which apt-get has fetched",
     "../configure": "configures QEMU",
     "ninja": "builds QEMU",
+    "sbatch": "needs a cluster",
     "git": "the address of the clone is the reader's",
     "sed": "breaks the source on purpose, to see a test fail",
     "jq": "shows what else reads JSON; the document says where it comes from",

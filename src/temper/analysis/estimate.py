@@ -40,7 +40,7 @@ def estimate(
     ``seconds_a_build`` and ``seconds_a_boot``: how long one takes, if known.
     """
     kernels: dict[str, tuple[KernelPlan, tuple[str, ...], bool]] = {}
-    for name, variant in plan.variants.items():
+    for name, variant in plan.booted.items():
         kernel = variant.kernel
         _, names, _ = kernels.get(kernel.key, (kernel, (), False))
         build = not kernel.image and kernel.key not in built

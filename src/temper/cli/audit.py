@@ -20,14 +20,14 @@ from temper.cli.options import (
     Full,
     OnlyPlan,
     Resume,
+    ShardOf,
     SourcePath,
     listed,
 )
 from temper.cli.output import write_data
+from temper.cli.reports import status_of
 from temper.errors import InputError
 from temper.record.plan import USUAL_BASE
-from temper.record.wire import UNSUPPORTED
-from temper.report.audit_document import audit_document
 from temper.run.audit import plan_audit
 
 app = typer.Typer()
@@ -99,6 +99,7 @@ def audit(
     cpu: CpuModel = "",
     source: SourcePath = None,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -116,7 +117,7 @@ def audit(
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
     # Whatever is wrong with it shows before anything is booted.
     lines = _checker_lines(join) if join else None
-    lab = Lab.of(arch, source, cpu=cpu, base=base)
+    lab = Lab.of(arch, source, cpu=cpu, base=base, shard=shard)
     plan = plan_audit(
         lab.planner,
         image,
@@ -127,18 +128,13 @@ def audit(
         cmdline,
         twins=twins,
     )
-    if only_plan:
-        return lab.show(plan, files, resume)
+    if lines is None or only_plan or shard:
+        return lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)
     report = audit_report(lab.run(plan, resume))
-    if lines is None:
-        files.publish(report, audit_document(report), full=full)
-    else:
-        files.write(report)
-        write_data("-", joined(lines, report))
-    if report.refused:
-        raise typer.Exit(UNSUPPORTED)
-    if not (report.complete and report.meets_policy):
-        raise typer.Exit(1)
+    files.write(report)
+    write_data("-", joined(lines, report))
+    if status := status_of(report):
+        raise typer.Exit(status)
 
 
 def _checker_lines(file: str) -> list[CheckerLine]:

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from temper.analysis.exposure import exposure_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
 from temper.cli.completion import complete_attacked, complete_workloads
@@ -17,10 +16,10 @@ from temper.cli.options import (
     Full,
     OnlyPlan,
     Resume,
+    ShardOf,
     SourcePath,
     listed,
 )
-from temper.report.exposure_document import exposure_document
 from temper.run.exposure import plan_exposure
 
 app = typer.Typer()
@@ -52,6 +51,7 @@ def exposure(
     source: SourcePath = None,
     calls: Calls = _FEW_CALLS,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -65,14 +65,9 @@ def exposure(
     never left open, and no function ran that must not run then.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source)
+    lab = Lab.of(arch, source, shard=shard)
     described = feature_named(feature)
     plan = plan_exposure(
         lab.planner, described, calls, listed(variants), listed(workloads)
     )
-    if only_plan:
-        return lab.show(plan, files, resume)
-    report = exposure_report(lab.run(plan, resume))
-    files.publish(report, exposure_document(report), full=full)
-    if not report.clean:
-        raise typer.Exit(1)
+    lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)

@@ -1,5 +1,6 @@
 """What commands need in order to plan, build and boot."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,13 +10,16 @@ from pathlib import Path
 from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.arch import Arch, arch_named
 from temper.cli.files import Files
-from temper.cli.output import publish
+from temper.cli.output import console, publish
+from temper.cli.reports import conclude, report_of
 from temper.errors import InputError, StoreError
+from temper.invocation import as_typed
 from temper.kernel import Cache, expected_seconds
 from temper.machine import Limits, Machine, kind_named
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import USUAL_BASE, Kind, RunPlan
+from temper.report.listings import print_shard
 from temper.report.plan_document import plan_document
 from temper.report.progress import on_stderr
 from temper.run.execute import check_resumable, execute
@@ -34,6 +38,7 @@ class Lab:
     cpu: str = ""
     base: str = USUAL_BASE
     packages_from: Path | None = None
+    shard: str | None = None
 
     @classmethod
     def of(
@@ -44,9 +49,10 @@ class Lab:
         cpu: str = "",
         base: str = USUAL_BASE,
         packages_from: Path | None = None,
+        shard: str | None = None,
     ) -> "Lab":
         """Return the lab of the architecture with this name."""
-        return cls(arch_named(arch), source, setting, cpu, base, packages_from)
+        return cls(arch_named(arch), source, setting, cpu, base, packages_from, shard)
 
     @cached_property
     def progress(self) -> Progress:
@@ -76,7 +82,45 @@ class Lab:
         """What builds kernels."""
         return Workshop(self.arch, self.cache, self.progress)
 
-    def show(self, plan: RunPlan, files: Files, resume: int | None) -> None:
+    def carry_out(
+        self,
+        plan: RunPlan,
+        files: Files,
+        resume: int | None,
+        *,
+        only_plan: bool,
+        full: bool = False,
+    ) -> None:
+        """Do what a command has planned, and report it; or print what it takes.
+
+        Raises typer.Exit with the report's status unless that is 0.
+        """
+        if only_plan:
+            return self._show(self._part(plan), files, resume)
+        if self.shard and files:
+            raise InputError(
+                "a shard has no report",
+                f"'{as_typed('temper merge')}' writes that of all shards",
+            )
+        run = self.run(plan, resume)
+        if not run.plan.shard:
+            conclude(report_of(run), files, full=full)
+
+    def _part(self, plan: RunPlan) -> RunPlan:
+        """Return the part of a plan that is to be made; see ``--shard``."""
+        if self.shard is None:
+            return plan
+        found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", self.shard)
+        if not found or int(found[1]) > int(found[2]):
+            raise InputError(
+                f"'{self.shard}' names no shard", "such as --shard 2/3: the second of 3"
+            )
+        try:
+            return plan.part(int(found[1]), int(found[2]))
+        except ValueError as error:
+            raise InputError(str(error), "make fewer shards") from error
+
+    def _show(self, plan: RunPlan, files: Files, resume: int | None) -> None:
         """Print what a plan takes, without building or booting anything."""
         if resume is not None:
             raise InputError("--plan shows a new run", "leave out --resume")
@@ -101,6 +145,7 @@ class Lab:
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         """Build what a plan needs, boot it, and return the run; or resume one."""
+        plan = self._part(plan)
         machine = self._machine(plan)
         with Store.open(progress=self.progress) as store:
             # First, since building kernels is useless if they cannot be booted then.
@@ -109,7 +154,10 @@ class Lab:
             _check_cpus(machine, plan)
             machine.prepare()
             prepared = prepare(plan, self.cache, self.progress)
-            return execute(prepared, machine, store, self.progress, resume)
+            run = execute(prepared, machine, store, self.progress, resume)
+            if plan.shard:
+                print_shard(console(), plan.shard, store.run_folder(run.id))
+            return run
 
     def _machine(self, plan: RunPlan) -> Machine:
         kind = kind_named(plan.machine)
@@ -117,7 +165,7 @@ class Lab:
 
 
 def _check_cpus(machine: Machine, plan: RunPlan) -> None:
-    for cpu in dict.fromkeys(variant.cpu for variant in plan.variants.values()):
+    for cpu in dict.fromkeys(variant.cpu for variant in plan.booted.values()):
         if cpu:
             machine.check_cpu(cpu)
 

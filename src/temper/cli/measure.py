@@ -5,9 +5,6 @@ from typing import Annotated
 
 import typer
 
-from temper.analysis.models import PriceReport
-from temper.analysis.price import price_report
-from temper.analysis.proof import proof_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
 from temper.cli.completion import (
@@ -32,12 +29,11 @@ from temper.cli.options import (
     PackagesFrom,
     Resume,
     Setting,
+    ShardOf,
     SourcePath,
     listed,
 )
 from temper.record.plan import USUAL_BASE
-from temper.report.price_document import price_document
-from temper.report.proof_document import proof_document
 from temper.run.planner import LAYOUTS
 
 app = typer.Typer()
@@ -85,6 +81,7 @@ def prove(
         ),
     ] = False,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -102,7 +99,7 @@ def prove(
     to find BLOCKED. If there are none of those either, nothing is proven.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, setting, cpu)
+    lab = Lab.of(arch, source, setting, cpu, shard=shard)
     described = feature_named(feature)
     plan = lab.planner.prove(
         described,
@@ -111,12 +108,7 @@ def prove(
         control=control,
         sabotage=sabotage,
     )
-    if only_plan:
-        return lab.show(plan, files, resume)
-    report = proof_report(lab.run(plan, resume))
-    files.publish(report, proof_document(report), full=full)
-    if not (report.proven and report.as_expected):
-        raise typer.Exit(1)
+    lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)
 
 
 @app.command()
@@ -155,6 +147,7 @@ def price(
     calls: Calls = DEFAULT_CALLS,
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -167,7 +160,7 @@ def price(
     boots, in other layouts of memory, tell what a feature costs from chance.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, setting, cpu, base, packages_from)
+    lab = Lab.of(arch, source, setting, cpu, base, packages_from, shard)
     described = feature_named(feature)
     plan = lab.planner.price(
         described,
@@ -177,9 +170,7 @@ def price(
         baseline=baseline,
         layouts=layouts,
     )
-    if only_plan:
-        return lab.show(plan, files, resume)
-    _show_price(price_report(lab.run(plan, resume)), files, full)
+    lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)
 
 
 @app.command()
@@ -203,6 +194,7 @@ def compare(
     calls: Calls = DEFAULT_CALLS,
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -215,15 +207,9 @@ def compare(
     build, or any other folder with one image.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, setting=setting, cpu=cpu, packages_from=packages_from)
+    lab = Lab.of(
+        arch, setting=setting, cpu=cpu, packages_from=packages_from, shard=shard
+    )
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls, layouts=layouts)
-    if only_plan:
-        return lab.show(plan, files, resume)
-    _show_price(price_report(lab.run(plan, resume)), files, full)
-
-
-def _show_price(report: PriceReport, files: Files, full: bool) -> None:
-    files.publish(report, price_document(report), full=full)
-    if report.refused or not report.exact:
-        raise typer.Exit(1)
+    lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)

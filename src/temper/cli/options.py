@@ -113,6 +113,16 @@ Resume = Annotated[
     ),
 ]
 
+ShardOf = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        help="Make only part I of N of the boots, such as 2/3; temper merge puts the "
+        "parts together.",
+        metavar="I/N",
+    ),
+]
+
 OnlyPlan = Annotated[
     bool,
     typer.Option(

@@ -14,6 +14,7 @@ from temper.cli import (
     exposure,
     manual,
     measure,
+    merge,
     results,
     runs,
     selftest,
@@ -29,7 +30,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for commands in (catalogue, measure, audit, exposure, trials, results, runs, manual):
+for commands in (
+    *(catalogue, measure, audit, exposure, trials),
+    *(merge, results, runs, manual),
+):
     app.add_typer(commands.app)
 app.add_typer(selftest.app, name="selftest")
 app.add_typer(cache.app, name="cache")

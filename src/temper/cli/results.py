@@ -5,13 +5,7 @@ from typing import Annotated
 
 import typer
 
-from temper.analysis.audit import AuditReport, audit_report
-from temper.analysis.exposure import ExposureReport, exposure_report
-from temper.analysis.models import PriceReport, ProofReport
-from temper.analysis.price import price_report
-from temper.analysis.proof import proof_report
-from temper.analysis.selftest import ExactnessReport, exactness_report
-from temper.analysis.trial import TrialReport, trial_report
+from temper.analysis.models import PriceReport
 from temper.cli.files import (
     CsvPath,
     Files,
@@ -22,21 +16,15 @@ from temper.cli.files import (
 )
 from temper.cli.options import LARGEST_RUN, Full
 from temper.cli.output import check_output, show_documents, write
+from temper.cli.reports import document_of, report_of
 from temper.errors import InputError
 from temper.invocation import as_typed
-from temper.record.boot import StoredRun
 from temper.record.plan import Kind, RunPlan
 from temper.report.as_json import Report
-from temper.report.audit_document import audit_document
-from temper.report.document import Document
-from temper.report.exposure_document import exposure_document
 from temper.report.html import to_html
 from temper.report.markdown import to_markdown
-from temper.report.price_document import price_document, price_svg
+from temper.report.price_document import price_svg
 from temper.report.progress import on_stderr
-from temper.report.proof_document import proof_document
-from temper.report.selftest_document import exactness_document
-from temper.report.trial_document import trial_document
 from temper.store import Store
 
 app = typer.Typer()
@@ -82,7 +70,7 @@ def report(
     with Store.open_to_read(progress=on_stderr()) as store:
         found = _reports(store, run)
     files.write(*found)
-    documents = [_document(each) for each in found]
+    documents = [document_of(each) for each in found]
     if md:
         write(md, to_markdown(documents, full=full))
     if html:
@@ -104,17 +92,17 @@ def _picture(reports: Iterable[Report]) -> str:
 def _reports(store: Store, number: int | None) -> list[Report]:
     """Return one run's report, or the newest proof and the price that goes with it."""
     if number is not None:
-        return [_report(store.load(number))]
+        return [report_of(store.load(number))]
     newest = store.latest(_BY_DEFAULT)
     if newest is None:
         raise InputError(
             "there is no finished run yet", as_typed("temper price kstack")
         )
     begun = store.load(newest)
-    found = [_report(begun)]
+    found = [report_of(begun)]
     other = _other_half(store, begun.plan)
     if other is not None:
-        found.append(_report(store.load(other)))
+        found.append(report_of(store.load(other)))
     return sorted(found, key=lambda report: isinstance(report, PriceReport))
 
 
@@ -127,38 +115,6 @@ def _other_half(store: Store, plan: RunPlan) -> int | None:
     wanted = (kind, plan.feature, plan.arch, plan.setting, plan.cpu, plan.base)
     for run in store.runs():
         found = (run.kind, run.feature, run.arch, run.setting, run.cpu, run.base)
-        if run.finished and run.current and found == wanted:
+        if run.finished and run.current and not run.shard and found == wanted:
             return run.id
     return None
-
-
-def _report(run: StoredRun) -> Report:
-    match run.plan.kind:
-        case Kind.PROVE:
-            return proof_report(run)
-        case Kind.STRESS | Kind.EVENTS:
-            return trial_report(run)
-        case Kind.SELFTEST:
-            return exactness_report(run)
-        case Kind.AUDIT:
-            return audit_report(run)
-        case Kind.EXPOSURE:
-            return exposure_report(run)
-        case Kind.PRICE | Kind.COMPARE:
-            return price_report(run)
-
-
-def _document(report: Report) -> Document:
-    match report:
-        case ProofReport():
-            return proof_document(report)
-        case AuditReport():
-            return audit_document(report)
-        case TrialReport():
-            return trial_document(report)
-        case ExactnessReport():
-            return exactness_document(report)
-        case ExposureReport():
-            return exposure_document(report)
-        case PriceReport():
-            return price_document(report)

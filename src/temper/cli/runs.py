@@ -26,6 +26,7 @@ from temper.cli.output import (
     publish,
     write_data,
 )
+from temper.cli.reports import whole
 from temper.errors import InputError
 from temper.invocation import as_typed
 from temper.record.plan import USUAL_BASE, Kind
@@ -67,7 +68,7 @@ def diff(before: RunNumber, after: RunNumber, json: JsonPath = None) -> None:
     both runs have are the same.
     """
     with Store.open_to_read(progress=on_stderr()) as store:
-        report = diff_report(store.load(before), store.load(after))
+        report = diff_report(*map(whole, map(store.load, (before, after))))
     publish(json, to_json(report), diff_document(report))
     if report.differs:
         raise typer.Exit(1)
@@ -113,6 +114,7 @@ def history(
             run.id: partial(store.load, run.id)
             for run in store.runs()
             if run.finished
+            and not run.shard
             and (run.kind, run.feature) == (kind, feature)
             and (run.arch, run.setting, run.cpu, run.base)
             == (named, setting, cpu, base)

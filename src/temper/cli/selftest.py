@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from temper.analysis.selftest import exactness_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
 from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
@@ -15,9 +14,9 @@ from temper.cli.options import (
     FeatureName,
     OnlyPlan,
     Resume,
+    ShardOf,
     SourcePath,
 )
-from temper.report.selftest_document import exactness_document
 from temper.run.selftest import plan_exact
 
 app = typer.Typer(help="Test the lab itself.", no_args_is_help=True)
@@ -46,6 +45,7 @@ def exact(
         ),
     ] = False,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
     ktap: KtapPath = None,
@@ -58,12 +58,7 @@ def exact(
     Exit status 0 means exact: all boots gave the same counts, sample by sample.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source)
+    lab = Lab.of(arch, source, shard=shard)
     described = feature_named(feature)
     plan = plan_exact(lab.planner, described, pairs, calls, control=control)
-    if only_plan:
-        return lab.show(plan, files, resume)
-    report = exactness_report(lab.run(plan, resume))
-    files.publish(report, exactness_document(report))
-    if not report.exact:
-        raise typer.Exit(1)
+    lab.carry_out(plan, files, resume, only_plan=only_plan)

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from temper.analysis.trial import TrialReport, trial_report
 from temper.arch import DEFAULT_ARCH
 from temper.catalog import feature_named
 from temper.cli.files import Files, JsonPath, JunitPath, KtapPath
@@ -14,10 +13,10 @@ from temper.cli.options import (
     FeatureName,
     OnlyPlan,
     Resume,
+    ShardOf,
     SourcePath,
     listed,
 )
-from temper.report.trial_document import trial_document
 from temper.run.events import plan_events
 from temper.run.stress import plan_stress
 
@@ -39,6 +38,7 @@ def stress(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
     ktap: KtapPath = None,
@@ -50,12 +50,10 @@ def stress(
     each operation done at least once.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source)
+    lab = Lab.of(arch, source, shard=shard)
     described = feature_named(feature)
     plan = plan_stress(lab.planner, described, seconds, listed(kernels))
-    if only_plan:
-        return lab.show(plan, files, resume)
-    _show_trial(trial_report(lab.run(plan, resume)), files)
+    lab.carry_out(plan, files, resume, only_plan=only_plan)
 
 
 @app.command()
@@ -70,6 +68,7 @@ def events(
     arch: ArchName = DEFAULT_ARCH.name,
     source: SourcePath = None,
     resume: Resume = None,
+    shard: ShardOf = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
     ktap: KtapPath = None,
@@ -81,15 +80,7 @@ def events(
     Exit status 0 means clean: every check passed, and the console has no complaint.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source)
+    lab = Lab.of(arch, source, shard=shard)
     described = feature_named(feature)
     plan = plan_events(lab.planner, described, listed(names))
-    if only_plan:
-        return lab.show(plan, files, resume)
-    _show_trial(trial_report(lab.run(plan, resume)), files)
-
-
-def _show_trial(report: TrialReport, files: Files) -> None:
-    files.publish(report, trial_document(report))
-    if not report.clean:
-        raise typer.Exit(1)
+    lab.carry_out(plan, files, resume, only_plan=only_plan)

@@ -419,6 +419,18 @@ class Layout(Plain):
     """Pages of a file that the initramfs has in addition."""
 
 
+class Shard(Plain):
+    """Which part of a plan a run makes, while others make the rest."""
+
+    number: int = Field(ge=1)
+    count: int = Field(ge=1)
+    of: tuple[Slot, ...]
+    """The slots of the whole plan."""
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
 class RunPlan(Plain):
     """What a run will do; complete before its first boot and immutable."""
 
@@ -486,6 +498,8 @@ class RunPlan(Plain):
     """Repeat -> the layout of memory of those boots, if not the usual one (price)."""
     work: Work
     slots: tuple[Slot, ...] = Field(min_length=1)
+    shard: Shard | None = None
+    """Which part of another plan this is; None: it is whole."""
     command: str
     """The command line that reproduces this run."""
     temper_version: str
@@ -525,6 +539,37 @@ class RunPlan(Plain):
             raise ValueError(f"a plan to {self.kind} has no scripts")
         return self
 
+    def part(self, number: int, count: int) -> Self:
+        """Return the plan of shard ``number`` of ``count``, which counts from 1.
+
+        Boots of one kernel stay together as far as the shards' sizes allow, so that
+        few shards build it. Raises ValueError if that shard would have no boot.
+        """
+        kernels = list(dict.fromkeys(v.kernel for v in self.variants.values()))
+        ordered = sorted(
+            self.slots,
+            key=lambda slot: kernels.index(self.variants[slot.variant].kernel),
+        )
+        size = len(ordered)
+        own = ordered[(number - 1) * size // count : number * size // count]
+        if not own:
+            raise ValueError(f"{size} boots are too few for {count} shards")
+        shard = Shard(number=number, count=count, of=self.slots)
+        return self.model_copy(update={"slots": tuple(own), "shard": shard})
+
+    @property
+    def whole(self) -> Self:
+        """The plan that this is a part of, or this one."""
+        if not self.shard:
+            return self
+        return self.model_copy(update={"slots": self.shard.of, "shard": None})
+
+    @property
+    def booted(self) -> dict[str, VariantPlan]:
+        """The variants that this plan boots: all, unless it is a part of another."""
+        names = {slot.variant for slot in self.slots}
+        return {name: each for name, each in self.variants.items() if name in names}
+
     def twin_seed(self, slot: Slot) -> int | None:
         """Return what the random numbers of a twin start from; None: it is none."""
         return self.twins.seeds[slot.repeat - 1] if self.twins and slot.repeat else None
@@ -550,7 +595,12 @@ class RunPlan(Plain):
 
     def resuming(self, run: int) -> str:
         """Return the command that makes what is missing of the run with this plan."""
-        return f"{self.command} --resume {run}"
+        return f"{self.own_command} --resume {run}"
+
+    @property
+    def own_command(self) -> str:
+        """The command line that makes this part of the run, or all of it."""
+        return f"{self.command} --shard {self.shard}" if self.shard else self.command
 
     @property
     def full_title(self) -> str:
@@ -558,4 +608,5 @@ class RunPlan(Plain):
         setting = f", with {self.setting}" if self.setting else ""
         cpu = f", on CPU model {self.cpu}" if self.cpu else ""
         base = "" if self.base == USUAL_BASE else f", on base {self.base}"
-        return f"{self.title}{setting}{cpu}{base}"
+        shard = f", shard {self.shard}" if self.shard else ""
+        return f"{self.title}{setting}{cpu}{base}{shard}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,7 +14,7 @@ from temper.invocation import as_typed
 from temper.kernel import Kernel
 from temper.kernel.cache import Item
 from temper.record.outcome import Outcome
-from temper.record.plan import Kind
+from temper.record.plan import Kind, Shard
 from temper.report.layout import WIDTH
 from temper.store import RunSummary
 
@@ -104,6 +105,14 @@ def print_runs(console: Console, runs: Sequence[RunSummary]) -> None:
     console.print(f"'{as_typed('temper report RUN')}' shows one.")
 
 
+def print_shard(console: Console, shard: Shard, folder: Path) -> None:
+    """Say where a shard's boots are, and what to do with them."""
+    console.print(f"Shard {shard} is done. Its boots are in")
+    console.print(str(folder), soft_wrap=True, markup=False)
+    merge = as_typed("temper merge FOLDER...")
+    console.print(f"'{merge}' puts those of all {shard.count} shards together.")
+
+
 def print_chosen_runs(console: Console, runs: Iterable[RunSummary]) -> None:
     """Print some of the stored runs."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -142,7 +151,7 @@ def _state(run: RunSummary) -> str:
     if not run.current:
         return "other version"
     if run.finished:
-        return "finished"
+        return f"shard {run.shard}" if run.shard else "finished"
     return f"{run.boots_done} of {run.boots_planned} boots"
 
 

@@ -73,9 +73,9 @@ def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:
     if begun == now:
         return
     if (begun.kind, begun.feature) != (now.kind, now.feature):
-        what = f"it was: {as_typed(begun.command)}"
-    elif begun.command != now.command:
-        what = f"its options were: {as_typed(begun.command)}"
+        what = f"it was: {as_typed(begun.own_command)}"
+    elif begun.own_command != now.own_command:
+        what = f"its options were: {as_typed(begun.own_command)}"
     else:
         what = "kernel, programs, scripts or feature.toml have changed since"
     raise InputError(f"run {run} cannot be resumed: {what}", "start a new run")

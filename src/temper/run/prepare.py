@@ -210,13 +210,13 @@ class Workshop:
 def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
     """Build or find all that the boots of ``plan`` need."""
     workshop = Workshop(arch_named(plan.arch), cache, progress)
-    kernels = dict.fromkeys(variant.kernel for variant in plan.variants.values())
+    kernels = dict.fromkeys(variant.kernel for variant in plan.booted.values())
     for kernel in kernels:
         # Whatever is wrong with a kernel shows before anything is built.
         workshop.check_needs(kernel, plan.work.needs)
     # Once for each kernel: what is in the cache is read whole whenever it is used.
     made = {kernel: workshop.setup(kernel, plan.work) for kernel in kernels}
-    setups = {name: made[variant.kernel] for name, variant in plan.variants.items()}
+    setups = {name: made[variant.kernel] for name, variant in plan.booted.items()}
     if plan.watched:
         setups = _watching(plan, plan.watched, setups, workshop)
     if plan.outside:
@@ -233,7 +233,7 @@ def _watching(
     plan: RunPlan, register: Register, setups: Mapping[str, Setup], workshop: Workshop
 ) -> dict[str, Setup]:
     """Add what to know of each kernel, once for all variants of it."""
-    kernels = {variant.kernel.key: variant.kernel for variant in plan.variants.values()}
+    kernels = {variant.kernel.key: variant.kernel for variant in plan.booted.values()}
     known = {
         key: watched(workshop.kernel(kernel), register, workshop.progress)
         for key, kernel in kernels.items()

@@ -66,6 +66,11 @@ def raw_paths(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*/*{_SUFFIX}"))
 
 
+def raw_paths_below(folder: Path) -> list[Path]:
+    """Return all raw files in ``folder`` and in the folders below."""
+    return sorted(folder.rglob(f"*{_SUFFIX}"))
+
+
 def _console_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(_SUFFIX) + ".console.txt")
 
@@ -123,9 +128,23 @@ def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
             f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team "
             "shares a store, TEMPER_DATA must be a shared folder)",
         )
+    return read_with_console(path)[1]
+
+
+def read_with_console(path: Path) -> tuple[RunHead, StoredBoot]:
+    """Return a raw file's run, and its boot with its console.
+
+    Raises StoreError if it is damaged or without a console.
+    """
     head, records, _ = read_raw(path)
-    console = _console_path(path).read_bytes().decode(errors="replace")
-    return StoredBoot(facts=head.facts, records=records, console=console)
+    try:
+        console = _console_path(path).read_bytes().decode(errors="replace")
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"the raw file {path} is damaged: its console is missing"
+        ) from error
+    boot = StoredBoot(facts=head.facts, records=records, console=console)
+    return head.run, boot
 
 
 def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:

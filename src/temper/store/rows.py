@@ -10,7 +10,7 @@ from sqlalchemy import RowMapping
 from temper.errors import StoreError
 from temper.invocation import as_typed
 from temper.record.boot import BootFacts
-from temper.record.plan import FORMAT, USUAL_BASE, RunPlan, Slot
+from temper.record.plan import FORMAT, USUAL_BASE, RunPlan, Shard, Slot
 from temper.store.rawfile import RunHead
 
 
@@ -24,6 +24,7 @@ class PlanHead(BaseModel):
     cpu: str = ""
     base: str = USUAL_BASE
     slots: list[Slot]
+    shard: Shard | None = None
     command: str
     format: int = 1
     """Plans of the first format do not have this field."""

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,6 +73,8 @@ class RunSummary(BaseModel):
     """The CPU model that the user chose; empty: the machine's own."""
     base: str
     """What its kernels were built with, as ``RunPlan`` has it."""
+    shard: str = ""
+    """Which part of a plan it makes, such as ``2/3``; empty: all of it."""
     started: datetime
     finished: datetime | None
     """None: interrupted or still running."""
@@ -234,8 +236,7 @@ class Store:
 
         Raises StoreError if another process is making it.
         """
-        with self._transaction() as conn:
-            folder = self._raw_folder(_row(conn, run))
+        folder = self.run_folder(run)
         if self._engine.dialect.name == "postgresql":
             # Raw files may be on several hosts.
             claim = claimed_on_server(self._engine, run, self._what)
@@ -290,6 +291,19 @@ class Store:
                 sha256 = write_boot(path, head, boot)
             conn.execute(insert(boots).values(boot_row(run, boot.facts, sha256)))
 
+    def add(self, plan: RunPlan, boots: Iterable[StoredBoot]) -> int:
+        """Store a run whose boots were made elsewhere; return its number."""
+        run = self.create_run(plan)
+        for boot in boots:
+            self.save_boot(run, boot)
+        self.finish(run)
+        return run
+
+    def run_folder(self, run: int) -> Path:
+        """Return the folder of a run's raw files."""
+        with self._transaction() as conn:
+            return self._raw_folder(_row(conn, run))
+
     def finish(self, run: int) -> None:
         """Record that a run finished now, with all its boots."""
         now = timestamp(datetime.now(UTC))
@@ -331,12 +345,11 @@ class Store:
             return [_summary(row) for row in rows.mappings()]
 
     def latest(self, kinds: Collection[Kind]) -> int | None:
-        """Return the newest finished run of one of ``kinds``; None if there is none."""
-        done = runs.c.finished.is_not(None) & runs.c.kind.in_(list(kinds))
-        newest = select(func.max(runs.c.id)).where(done)
-        with self._transaction() as conn:
-            number: int | None = conn.scalar(newest)
-        return number
+        """Return the newest finished whole run of some kinds; None if there is none."""
+        for run in self.runs():
+            if run.finished and run.kind in kinds and not run.shard:
+                return run.id
+        return None
 
     def is_finished(self, run: int) -> bool:
         """Whether a run has finished; raise InputError if there is no such run."""
@@ -462,6 +475,7 @@ def _planned(row: RowMapping) -> dict[str, object]:
         "setting": plan.setting,
         "cpu": plan.cpu,
         "base": plan.base,
+        "shard": str(plan.shard or ""),
         "boots_planned": len(plan.slots),
         "current": plan.format == FORMAT,
     }

@@ -1,0 +1,41 @@
+"""The command that puts shards together: merge."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
+from temper.cli.options import Full
+from temper.cli.reports import conclude, report_of
+from temper.report.progress import on_stderr
+from temper.store import Store, merged, shard_boots
+
+app = typer.Typer()
+
+
+@app.command()
+def merge(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The folders that --shard named, or any folders around them.",
+            metavar="FOLDER...",
+        ),
+    ],
+    full: Full = False,
+    json: JsonPath = None,
+    csv: CsvPath = None,
+    ktap: KtapPath = None,
+    junit: JunitPath = None,
+) -> None:
+    """Put the shards of one plan together, and report on all of it.
+
+    They must be of the same plan, made with the same tools, and all there. The exit
+    status is that of the command that made them, without --shard.
+    """
+    files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
+    plan, boots = merged(shard_boots(folders))
+    with Store.open(progress=on_stderr()) as store:
+        run = store.load(store.add(plan, boots))
+    conclude(report_of(run), files, full=full)

@@ -1,0 +1,94 @@
+"""The report on any run: what it says, how it is drawn, and its exit status."""
+
+import typer
+
+from temper.analysis.audit import AuditReport, audit_report
+from temper.analysis.exposure import ExposureReport, exposure_report
+from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.price import price_report
+from temper.analysis.proof import proof_report
+from temper.analysis.selftest import ExactnessReport, exactness_report
+from temper.analysis.trial import TrialReport, trial_report
+from temper.cli.files import Files
+from temper.errors import InputError
+from temper.invocation import as_typed
+from temper.record.boot import StoredRun
+from temper.record.plan import Kind
+from temper.record.wire import UNSUPPORTED
+from temper.report.as_json import Report
+from temper.report.audit_document import audit_document
+from temper.report.document import Document
+from temper.report.exposure_document import exposure_document
+from temper.report.price_document import price_document
+from temper.report.proof_document import proof_document
+from temper.report.selftest_document import exactness_document
+from temper.report.trial_document import trial_document
+
+
+def whole(run: StoredRun) -> StoredRun:
+    """Return a run; raise InputError if it is a shard, which shows nothing alone."""
+    if run.plan.shard:
+        raise InputError(
+            f"run {run.id} is shard {run.plan.shard} of a plan",
+            f"when all are made: {as_typed('temper merge FOLDER...')}",
+        )
+    return run
+
+
+def report_of(run: StoredRun) -> Report:
+    """Judge a run; raises what ``whole`` does."""
+    match whole(run).plan.kind:
+        case Kind.PROVE:
+            return proof_report(run)
+        case Kind.STRESS | Kind.EVENTS:
+            return trial_report(run)
+        case Kind.SELFTEST:
+            return exactness_report(run)
+        case Kind.AUDIT:
+            return audit_report(run)
+        case Kind.EXPOSURE:
+            return exposure_report(run)
+        case Kind.PRICE | Kind.COMPARE:
+            return price_report(run)
+
+
+def document_of(report: Report) -> Document:
+    """Draw a report."""
+    match report:
+        case ProofReport():
+            return proof_document(report)
+        case AuditReport():
+            return audit_document(report)
+        case TrialReport():
+            return trial_document(report)
+        case ExactnessReport():
+            return exactness_document(report)
+        case ExposureReport():
+            return exposure_document(report)
+        case PriceReport():
+            return price_document(report)
+
+
+def status_of(report: Report) -> int:
+    """Return the exit status of the command that made the run: 0 if all is well."""
+    match report:
+        case ProofReport():
+            well = report.proven and report.as_expected
+        case AuditReport():
+            if report.refused:
+                return UNSUPPORTED
+            well = report.complete and report.meets_policy
+        case TrialReport() | ExposureReport():
+            well = report.clean
+        case ExactnessReport():
+            well = report.exact
+        case PriceReport():
+            well = report.exact and not report.refused
+    return 0 if well else 1
+
+
+def conclude(report: Report, files: Files, *, full: bool = False) -> None:
+    """Write and print a report; raise typer.Exit with its status unless that is 0."""
+    files.publish(report, document_of(report), full=full)
+    if status := status_of(report):
+        raise typer.Exit(status)
