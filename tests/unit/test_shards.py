@@ -99,7 +99,7 @@ def test_no_part_is_empty() -> None:
 def test_shards_give_the_report_of_a_plain_run(fleet: Fleet, tmp_path: Path) -> None:
     with Store.open() as store:
         plain = store.add(RUN.plan, RUN.boots)
-    fleet.temper("report", plain, "--json", tmp_path / "plain.json")
+    fleet.temper("report", str(plain), "--json", tmp_path / "plain.json")
     folders = [fleet.make(part) for part in parts(RUN.plan)]
     # In any order, and under any folder around them.
     answer = fleet.merge(
