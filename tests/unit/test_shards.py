@@ -1,19 +1,24 @@
 """Parts of a plan that are made apart, and put together again."""
 
+import gzip
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from fake_lab import FakeLab
 from samples import changed, price_run
+from test_proof_report import stored as stored_proof
 from typer.testing import CliRunner, Result
 
-from made_up import run_plan, variant_plan
+from made_up import kernel_facts, run_plan, variant_plan
 from temper.cli import app
 from temper.errors import InputError, StoreError
+from temper.kernel import Cache
+from temper.progress import Quiet
 from temper.record.boot import StoredBoot
-from temper.record.plan import RunPlan, Slot
+from temper.record.plan import KernelPlan, RunPlan, Slot
+from temper.run.prepare import Setup, Workshop, prepare
 from temper.store import Store
 
 RUN = price_run()
@@ -91,9 +96,10 @@ def test_a_part_knows_its_whole_and_its_command() -> None:
     assert part.full_title.endswith(", shard 2/3")
 
 
-def test_no_part_is_empty() -> None:
-    with pytest.raises(ValueError, match="boots are too few for 99 shards"):
-        RUN.plan.part(1, 99)
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_no_part_is_empty(number: int) -> None:
+    with pytest.raises(ValueError, match="4 boots are too few for 5 shards"):
+        RUN.plan.part(number, 5)
 
 
 def test_shards_give_the_report_of_a_plain_run(fleet: Fleet, tmp_path: Path) -> None:
@@ -152,29 +158,108 @@ def test_a_boot_that_counted_otherwise_is_refused(fleet: Fleet, tmp_path: Path) 
     other = first.model_copy(update={"records": first.records[:-1]})
     with Store.open(data=tmp_path / "again") as store:
         store.add(RUN.plan.part(1, 3), [other, *rest])
-    with pytest.raises(InputError, match=r"boot \S+ differs in "):
+    with pytest.raises(InputError, match="was made twice, and went another way"):
         fleet.merge(*folders, tmp_path / "again")
 
 
-def on_qemu_10(boot: StoredBoot) -> StoredBoot:
-    return changed(boot, version="QEMU 10.0.13")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "boot_error", "error": "it hung"},
+        {"release": "6.12.118"},
+        {"console": "BUG: KASAN"},
+    ],
+)
+def test_a_boot_that_ended_otherwise_is_refused(
+    fleet: Fleet, tmp_path: Path, changes: dict[str, str]
+) -> None:
+    """Whichever of the two folders comes first."""
+    folders = [fleet.make(part) for part in parts(RUN.plan)]
+    first, *rest = own(RUN.plan.part(1, 3))
+    if "console" in changes:
+        other = first.model_copy(update=changes)
+    else:
+        other = changed(first, **changes)
+    with Store.open(data=tmp_path / "again") as store:
+        store.add(RUN.plan.part(1, 3), [other, *rest])
+    for order in ((*folders, tmp_path / "again"), (tmp_path / "again", *folders)):
+        with pytest.raises(InputError, match="was made twice"):
+            fleet.merge(*order)
 
 
-def by_gcc_14(boot: StoredBoot) -> StoredBoot:
-    return changed(boot, compiler="gcc 14")
+def with_detail(name: str, value: str) -> Change:
+    def change(boot: StoredBoot) -> StoredBoot:
+        details = boot.facts.machine.details | {name: value}
+        return changed(boot, details=details)
+
+    return change
+
+
+def with_fact(name: str, value: str) -> Change:
+    return lambda boot: changed(boot, **{name: value})
 
 
 @pytest.mark.parametrize(
-    ("change", "tool"), [(on_qemu_10, "QEMU 10.0.13"), (by_gcc_14, "gcc 14")]
+    ("usual", "change", "said"),
+    [
+        (None, with_fact("version", "QEMU 10.0.13"), "the machine is another one"),
+        (None, with_fact("name", "kvm"), "the machine is another one"),
+        (None, with_fact("cpu_model", "EPYC"), "the CPU model is another one"),
+        (None, with_fact("compiler", "gcc 14"), "the compiler is another one"),
+        (None, with_fact("config_hash", "11"), "the kernel's configuration is another"),
+        (None, with_fact("image_hash", "11"), "the kernel's image is another one"),
+        (
+            with_detail("plugin", "API level 1"),
+            with_detail("plugin", "API level 4"),
+            "QEMU's plugin is another one",
+        ),
+    ],
 )
-def test_other_tools_are_refused(fleet: Fleet, change: Change, tool: str) -> None:
+def test_other_tools_are_refused(
+    fleet: Fleet, usual: Change | None, change: Change, said: str
+) -> None:
     # Both boots of a variant are in different shards.
     parted = parts(RUN.plan, len(RUN.plan.slots))
-    folders = [fleet.make(each) for each in parted[:-1]]
+    folders = [fleet.make(each, *((usual,) if usual else ())) for each in parted[:-1]]
     with pytest.raises(InputError) as caught:
         fleet.merge(*folders, fleet.make(parted[-1], change))
-    assert tool in caught.value.message
+    assert said in caught.value.message
     assert str(fleet.host(len(parted))) in caught.value.message
+
+
+def test_control_and_hardened_variant_need_the_same_qemu(fleet: Fleet) -> None:
+    """Or a proof would compare two emulators."""
+    keys = {"off": "11", "stock": "22"}
+    variants = {name: variant_plan(name, key=key) for name, key in keys.items()}
+    plan = RUN.plan.model_copy(update={"variants": variants})
+    first, second = parts(plan, 2)
+    assert (set(first.booted), set(second.booted)) == ({"off"}, {"stock"})
+    folders = fleet.make(first), fleet.make(second, with_fact("version", "QEMU 10"))
+    with pytest.raises(InputError, match="the machine is another one"):
+        fleet.merge(*folders)
+
+
+def test_what_cannot_be_judged_is_not_stored(fleet: Fleet) -> None:
+    def without_samples(boot: StoredBoot) -> StoredBoot:
+        kept = [each for each in boot.records if each["type"] != "histogram"]
+        return boot.model_copy(update={"records": kept})
+
+    folders = [fleet.make(part, without_samples) for part in parts(RUN.plan)]
+    with pytest.raises(StoreError, match="samples were taken"):
+        fleet.merge(*folders)
+    assert not fleet.own.exists()
+
+
+def test_a_run_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
+    def boots() -> Iterator[StoredBoot]:
+        yield RUN.boots[0]
+        raise KeyboardInterrupt
+
+    with Store.open(data=tmp_path) as store:
+        with pytest.raises(KeyboardInterrupt):
+            store.add(RUN.plan, boots())
+        assert store.runs() == []
+    assert not list(tmp_path.rglob("*.gz"))
 
 
 def test_another_host_is_no_matter(fleet: Fleet) -> None:
@@ -222,17 +307,62 @@ def test_folders_without_a_shard_are_told(fleet: Fleet, tmp_path: Path) -> None:
         fleet.merge(tmp_path / "none")
 
 
-@pytest.mark.parametrize("damage", ["cut", "console"])
-def test_a_damaged_file_is_named(fleet: Fleet, damage: str) -> None:
+def cut(raw: Path) -> None:
+    raw.write_bytes(raw.read_bytes()[:-9])
+
+
+def console_of(raw: Path) -> Path:
+    return raw.with_name(raw.name.removesuffix(".jsonl.gz") + ".console.txt")
+
+
+def with_line(line: str) -> Callable[[Path], None]:
+    def add(raw: Path) -> None:
+        head = gzip.decompress(raw.read_bytes()).splitlines()[0]
+        raw.write_bytes(gzip.compress(head + b"\n" + line.encode() + b"\n"))
+
+    return add
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut,
+        lambda raw: console_of(raw).unlink(),
+        lambda raw: console_of(raw).write_text("another one"),
+        with_line("5"),
+        with_line("[" * 100_000),
+    ],
+)
+def test_a_damaged_file_is_named(fleet: Fleet, damage: Callable[[Path], None]) -> None:
     folders = [fleet.make(part) for part in parts(RUN.plan)]
     raw = next(folders[0].rglob("*.jsonl.gz"))
-    if damage == "cut":
-        raw.write_bytes(raw.read_bytes()[:-9])
-    else:
-        raw.with_name(raw.name.removesuffix(".jsonl.gz") + ".console.txt").unlink()
+    damage(raw)
     with pytest.raises(StoreError) as caught:
         fleet.merge(*folders)
     assert f"the raw file {raw} is damaged" in caught.value.message
+
+
+def test_what_cannot_be_read_is_named(fleet: Fleet, tmp_path: Path) -> None:
+    folders = [fleet.make(part) for part in parts(RUN.plan)]
+    odd = folders[0] / "odd.jsonl.gz"
+    odd.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=f"cannot read {odd}: No such file"):
+        fleet.merge(*folders)
+
+
+def test_a_boot_that_is_not_of_the_shard_is_refused(fleet: Fleet) -> None:
+    first, *others = parts(RUN.plan)
+    shard = first.shard
+    fake = RUN.plan.part(2, 3).model_copy(update={"shard": shard})
+    folder = fleet.make(fake)
+    for raw in folder.rglob("*.jsonl.gz"):
+        head, *records = gzip.decompress(raw.read_bytes()).splitlines()
+        told = json.loads(head)
+        told["run"]["plan"]["slots"] = first.model_dump(mode="json")["slots"]
+        lines = [json.dumps(told).encode(), *records]
+        raw.write_bytes(gzip.compress(b"\n".join(lines)))
+    with pytest.raises(InputError, match="is none of its shard's"):
+        fleet.merge(folder, *map(fleet.make, others))
 
 
 def test_a_shard_is_no_report(fleet: Fleet) -> None:
@@ -246,6 +376,40 @@ def test_a_shard_is_no_report(fleet: Fleet) -> None:
     with pytest.raises(InputError, match="there are no prices"):
         fleet.temper("history", RUN.plan.feature)
     assert "shard 1/3" in fleet.temper("runs").output
+
+
+def test_a_shard_is_not_the_proof_that_goes_with_a_price(fleet: Fleet) -> None:
+    proof = stored_proof()
+    part = proof.plan.part(1, 2)
+    with Store.open() as store:
+        store.add(part, own(part, proof.boots))
+        store.add(RUN.plan, RUN.boots)
+    assert fleet.temper("report").exit_code == 0
+
+
+def test_an_unfinished_shard_is_told_from_a_run(fleet: Fleet) -> None:
+    part = RUN.plan.part(3, 3)
+    with Store.open() as store:
+        store.save_boot(store.create_run(part), own(part)[0])
+    assert "shard 3/3: 1 of 2" in fleet.temper("runs").output
+
+
+def test_a_shard_builds_its_kernels_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+
+    def setup(_: Workshop, kernel: KernelPlan, __: object) -> Setup:
+        built.append(kernel.key)
+        return Setup(tmp_path, kernel_facts(), ())
+
+    monkeypatch.setattr(Workshop, "setup", setup)
+    monkeypatch.setattr(Workshop, "check_needs", lambda *_: None)
+    plan = run_plan({n: variant_plan(n, key=n) for n in ("off", "stock", "temper")})
+    part = plan.part(2, 3)
+    whole = prepare(part, Cache(tmp_path), Quiet())
+    assert built == ["stock"]
+    assert set(whole.setups) == {"stock"}
 
 
 @pytest.fixture
@@ -286,6 +450,13 @@ def test_what_names_no_shard_is_told_before_anything_is_built(
     with pytest.raises(InputError, match="names no shard"):
         lab.temper(*STRESS, "--shard", words)
     assert lab.built == 0
+
+
+def test_a_finished_shard_is_merged_next(lab: FakeLab) -> None:
+    lab.temper(*STRESS, "--shard", "1/2")
+    with pytest.raises(InputError) as caught:
+        lab.temper(*STRESS, "--shard", "1/2", "--resume", "1")
+    assert caught.value.hint == "temper merge FOLDER..."
 
 
 def test_too_many_shards_are_told(lab: FakeLab) -> None:

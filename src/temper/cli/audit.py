@@ -115,6 +115,8 @@ def audit(
     load the modules.
     """
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
+    if join and shard:
+        raise InputError("a shard has no report to join", "leave out --join")
     # Whatever is wrong with it shows before anything is booted.
     lines = _checker_lines(join) if join else None
     lab = Lab.of(arch, source, cpu=cpu, base=base, shard=shard)
@@ -128,7 +130,7 @@ def audit(
         cmdline,
         twins=twins,
     )
-    if lines is None or only_plan or shard:
+    if lines is None or only_plan:
         return lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)
     report = audit_report(lab.run(plan, resume))
     files.write(report)

@@ -110,7 +110,7 @@ class Lab:
         """Return the part of a plan that is to be made; see ``--shard``."""
         if self.shard is None:
             return plan
-        found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", self.shard)
+        found = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", self.shard)
         if not found or int(found[1]) > int(found[2]):
             raise InputError(
                 f"'{self.shard}' names no shard", "such as --shard 2/3: the second of 3"

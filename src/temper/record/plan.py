@@ -543,17 +543,17 @@ class RunPlan(Plain):
         """Return the plan of shard ``number`` of ``count``, which counts from 1.
 
         Boots of one kernel stay together as far as the shards' sizes allow, so that
-        few shards build it. Raises ValueError if that shard would have no boot.
+        few shards build it. Raises ValueError if there are more shards than boots.
         """
+        size = len(self.slots)
+        if count > size:
+            raise ValueError(f"{size} boots are too few for {count} shards")
         kernels = list(dict.fromkeys(v.kernel for v in self.variants.values()))
         ordered = sorted(
             self.slots,
             key=lambda slot: kernels.index(self.variants[slot.variant].kernel),
         )
-        size = len(ordered)
         own = ordered[(number - 1) * size // count : number * size // count]
-        if not own:
-            raise ValueError(f"{size} boots are too few for {count} shards")
         shard = Shard(number=number, count=count, of=self.slots)
         return self.model_copy(update={"slots": tuple(own), "shard": shard})
 

@@ -150,9 +150,11 @@ def _state(run: RunSummary) -> str:
         return "damaged"
     if not run.current:
         return "other version"
+    shard = f"shard {run.shard}" if run.shard else ""
     if run.finished:
-        return f"shard {run.shard}" if run.shard else "finished"
-    return f"{run.boots_done} of {run.boots_planned} boots"
+        return shard or "finished"
+    made = f"{run.boots_done} of {run.boots_planned}"
+    return f"{shard}: {made}" if shard else f"{made} boots"
 
 
 def kernels_as_data(kernels: Mapping[str, Kernel]) -> dict[str, dict[str, str]]:

@@ -59,9 +59,9 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
     with store.making(run):
         pass
     if store.is_finished(run) and not store.missing(run):
+        way_on = "temper merge FOLDER..." if plan.shard else f"temper report {run}"
         raise InputError(
-            f"run {run} is finished: there is nothing to resume",
-            as_typed(f"temper report {run}"),
+            f"run {run} is finished: there is nothing to resume", as_typed(way_on)
         )
 
 

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from temper.arch import Arch
 from temper.catalog import Feature
-from temper.digest import key_of
+from temper.digest import file_digest, key_of
 from temper.errors import BuildError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import compiler_version
@@ -76,6 +77,7 @@ def programs(
             for name in _files(folder, sources, include)
         },
         "compiler": compiler_version(arch),
+        "libc": _libc(arch.compiler),
         "flags": _FLAGS,
     }
     return Programs(
@@ -86,6 +88,14 @@ def programs(
         include=tuple(map(portable, include)),
         key=key_of(inputs),
     )
+
+
+@cache
+def _libc(compiler: str) -> str:
+    """Return the digest of the libc that programs are linked with; empty: no libc."""
+    words = [compiler, "-print-file-name=libc.a"]
+    path = Path("".join(call(words, Path("/"), _TIMEOUT).lines[:1]))
+    return file_digest(path) if path.is_absolute() and path.is_file() else ""
 
 
 def build_programs(

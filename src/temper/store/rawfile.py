@@ -45,6 +45,8 @@ class BootHead(BaseModel):
     format: Literal[2] = FORMAT
     run: RunHead
     facts: BootFacts
+    console: str = ""
+    """SHA-256 of the console's file; empty: an older Temper wrote it."""
 
 
 def run_folder(folder: Path, run: RunHead) -> Path:
@@ -67,8 +69,20 @@ def raw_paths(folder: Path) -> list[Path]:
 
 
 def raw_paths_below(folder: Path) -> list[Path]:
-    """Return all raw files in ``folder`` and in the folders below."""
-    return sorted(folder.rglob(f"*{_SUFFIX}"))
+    """Return all raw files in ``folder`` and in the folders below.
+
+    Raises OSError for a folder that cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    return sorted(
+        Path(parent, name)
+        for parent, _folders, names in os.walk(folder, onerror=refuse)
+        for name in names
+        if name.endswith(_SUFFIX)
+    )
 
 
 def _console_path(path: Path) -> Path:
@@ -80,11 +94,14 @@ def write_boot(path: Path, run: RunHead, boot: StoredBoot) -> str:
 
     After a power cut, the raw file is either complete, with its console, or absent.
     """
-    head = BootHead(run=run, facts=boot.facts).model_dump(mode="json")
+    console = boot.console.encode(errors="replace")
+    head = BootHead(run=run, facts=boot.facts, console=digest(console)).model_dump(
+        mode="json"
+    )
     lines = (json.dumps(line) + "\n" for line in (head, *boot.records))
     content = gzip.compress("".join(lines).encode("ascii"), mtime=0)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write_durably(_console_path(path), boot.console.encode(errors="replace"))
+    _write_durably(_console_path(path), console)
     _write_durably(path, content)
     _sync_folder(path.parent.parent)
     return digest(content)
@@ -138,12 +155,16 @@ def read_with_console(path: Path) -> tuple[RunHead, StoredBoot]:
     """
     head, records, _ = read_raw(path)
     try:
-        console = _console_path(path).read_bytes().decode(errors="replace")
+        console = _console_path(path).read_bytes()
     except FileNotFoundError as error:
-        raise StoreError(
-            f"the raw file {path} is damaged: its console is missing"
-        ) from error
-    boot = StoredBoot(facts=head.facts, records=records, console=console)
+        raise _damaged(path, "its console is missing") from error
+    if head.console not in ("", digest(console)):
+        raise _damaged(path, "its console is another one")
+    text = console.decode(errors="replace")
+    try:
+        boot = StoredBoot(facts=head.facts, records=records, console=text)
+    except ValidationError as error:
+        raise _damaged(path, "a record is wrong") from error
     return head.run, boot
 
 
@@ -159,10 +180,16 @@ def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
         first, *records = map(json.loads, gzip.decompress(content).splitlines())
         _check_format(path, first)
         head = BootHead.model_validate(first)
+    except RecursionError as error:
+        raise _damaged(path, "it is nested too deep") from error
     except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
-        why = "its head is wrong" if isinstance(error, ValidationError) else error
-        raise StoreError(f"the raw file {path} is damaged: {why}") from error
+        wrong = isinstance(error, ValidationError)
+        raise _damaged(path, "its head is wrong" if wrong else str(error)) from error
     return head, records, digest(content)
+
+
+def _damaged(path: Path, why: str) -> StoreError:
+    return StoreError(f"the raw file {path} is damaged: {why}")
 
 
 def _check_format(path: Path, head: object) -> None:

@@ -64,7 +64,7 @@ def _intact_boots(folder: Path, store: str, progress: Progress) -> Iterator[_Fou
         except StoreError as error:
             progress.say(f"{error.message}; left out")
             continue
-        except (OSError, RecursionError) as error:
+        except OSError as error:
             progress.say(f"{path} is not readable: {error}; left out")
             continue
         if head.run.store != store:

@@ -29,25 +29,24 @@ def shard_boots(folders: Iterable[Path]) -> list[ShardBoot]:
     folder cannot be read, StoreError for a raw file that is damaged.
     """
     found = []
-    for path in dict.fromkeys(path for each in folders for path in _raw_files(each)):
-        run, boot = read_with_console(path)
-        if run.plan.shard:
-            found.append(ShardBoot(path.parent, run.plan, boot))
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"{folder} is no folder")
+        try:
+            for path in raw_paths_below(folder):
+                run, boot = read_with_console(path)
+                if run.plan.shard:
+                    found.append(ShardBoot(path.parent, run.plan, boot))
+        except OSError as error:
+            raise InputError(
+                f"cannot read {error.filename}: {error.strerror}"
+            ) from error
     if not found:
         raise InputError(
             "there is no shard in these folders",
             "give those that --shard named, or any folder around them",
         )
     return found
-
-
-def _raw_files(folder: Path) -> list[Path]:
-    try:
-        if not folder.is_dir():
-            raise InputError(f"{folder} is no folder")
-        return raw_paths_below(folder)
-    except OSError as error:
-        raise InputError(f"cannot read {folder}: {error.strerror}") from error
 
 
 def merged(found: Sequence[ShardBoot]) -> tuple[RunPlan, list[StoredBoot]]:
@@ -62,7 +61,8 @@ def merged(found: Sequence[ShardBoot]) -> tuple[RunPlan, list[StoredBoot]]:
             raise InputError(
                 f"{first.folder} and {other.folder} are of two plans: "
                 f"{_difference(first.plan.whole, other.plan.whole)}",
-                "give the shards of one plan, made by one version of everything",
+                "give the shards of one plan, made with one version of everything "
+                "and the same paths",
             )
     _check_tools(found)
     boots = _by_slot(found)
@@ -82,6 +82,8 @@ def _difference(one: RunPlan, other: RunPlan) -> str:
         for name, variant in one.variants.items()
         if name in other.variants and other.variants[name].kernel != variant.kernel
     ]
+    if one.work.root != other.work.root:
+        return "they have other versions of Debian's packages"
     if kernels:
         return (
             f"the kernel of {', '.join(kernels)} differs: its source, patches or "
@@ -96,56 +98,73 @@ def _difference(one: RunPlan, other: RunPlan) -> str:
 
 
 def _check_tools(found: Iterable[ShardBoot]) -> None:
-    """Raise InputError if boots of one variant ran with other tools."""
-    seen: dict[tuple[str, bool], ShardBoot] = {}
+    """Raise InputError if boots ran with other tools than they may."""
+    seen: dict[tuple[str, ...], tuple[str, Path]] = {}
     for each in found:
-        facts = each.boot.facts
-        first = seen.setdefault((facts.variant, facts.machine.exact), each)
-        before, now = _tools(first.boot.facts), _tools(facts)
-        for tool in before:
-            if before[tool] != now[tool]:
+        for (tool, *scope), value in _tools(each.boot.facts).items():
+            first, folder = seen.setdefault((tool, *scope), (value, each.folder))
+            if first != value:
                 raise InputError(
-                    f"{facts.variant} has another {tool} in {first.folder} "
-                    f"({before[tool]}) than in {each.folder} ({now[tool]})",
+                    f"{tool} is another one in {folder} ({first}) than in "
+                    f"{each.folder} ({value})",
                     "make all shards with the same tools",
                 )
 
 
-def _tools(facts: BootFacts) -> Mapping[str, str]:
-    """Return what counts depend on besides the plan, by its name for people."""
-    return {
-        "machine": f"{facts.machine.name}, {facts.machine.version}",
-        "CPU model": facts.machine.cpu_model,
-        "plugin": facts.machine.details.get("plugin", "none"),
-        "compiler": facts.kernel.compiler,
-        "configuration": facts.kernel.config_hash,
-        "image": facts.kernel.image_hash or facts.kernel.key,
+def _tools(facts: BootFacts) -> Mapping[tuple[str, ...], str]:
+    """Return what an outcome depends on besides the plan.
+
+    That is (what it is, for which boots it must be the same) -> what it was.
+    """
+    machine, kernel = facts.machine, facts.kernel
+    tools = {
+        ("the machine",): f"{machine.name}, {machine.version}",
+        ("the CPU model", facts.variant, str(machine.exact)): machine.cpu_model,
+        ("the compiler", kernel.key): kernel.compiler,
+        ("the kernel's configuration", kernel.key): kernel.config_hash,
+        ("the kernel's image", kernel.key): kernel.image_hash,
     }
+    if plugin := machine.details.get("plugin"):
+        tools["QEMU's plugin",] = plugin
+    return tools
 
 
 def _by_slot(found: Iterable[ShardBoot]) -> dict[Slot, ShardBoot]:
-    """Return slot -> its boot; one that was made twice must be the same."""
+    """Return slot -> its boot; one that was made twice must have gone the same way."""
     boots: dict[Slot, ShardBoot] = {}
     for each in found:
         slot = each.boot.facts.slot
-        first = boots.setdefault(slot, each)
-        if first.boot.records != each.boot.records:
+        if slot not in each.plan.slots:
             raise InputError(
-                f"boot {slot.variant}-{slot.repeat} differs in {first.folder} and "
-                f"{each.folder}",
-                "leave one of them out",
+                f"boot {_name(slot)} in {each.folder} is none of its shard's"
+            )
+        first = boots.setdefault(slot, each)
+        if _outcome(first.boot) != _outcome(each.boot):
+            raise InputError(
+                f"boot {_name(slot)} was made twice, and went another way in "
+                f"{first.folder} than in {each.folder}",
+                "leave out the folder of one of them",
             )
     return boots
 
 
+def _outcome(boot: StoredBoot) -> tuple[object, ...]:
+    """Return all that a verdict hangs on; exact boots repeat it to the letter."""
+    facts = boot.facts
+    return facts.status, facts.error, facts.release, boot.records, boot.console
+
+
+def _name(slot: Slot) -> str:
+    return f"{slot.variant}-{slot.repeat}"
+
+
 def _incomplete(plan: RunPlan, missing: Sequence[Slot]) -> InputError:
     """Say which boots are missing, and the commands that make their shards."""
-    # All shards are of one plan, but not of as many parts, perhaps.
     assert plan.shard
     count = plan.shard.count
     parts = [plan.whole.part(number, count) for number in range(1, count + 1)]
     wanted = [part for part in parts if set(part.slots) & set(missing)]
-    names = ", ".join(f"{slot.variant}-{slot.repeat}" for slot in missing)
+    names = ", ".join(map(_name, missing))
     shards = ", ".join(str(part.shard) for part in wanted)
     commands = "; ".join(as_typed(part.own_command) for part in wanted)
     return InputError(

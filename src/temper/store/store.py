@@ -292,11 +292,16 @@ class Store:
             conn.execute(insert(boots).values(boot_row(run, boot.facts, sha256)))
 
     def add(self, plan: RunPlan, boots: Iterable[StoredBoot]) -> int:
-        """Store a run whose boots were made elsewhere; return its number."""
+        """Store a run that was made elsewhere, or nothing of it; return its number."""
         run = self.create_run(plan)
-        for boot in boots:
-            self.save_boot(run, boot)
-        self.finish(run)
+        try:
+            with self.making(run):
+                for boot in boots:
+                    self.save_boot(run, boot)
+                self.finish(run)
+        except BaseException:
+            self.delete([run])
+            raise
         return run
 
     def run_folder(self, run: int) -> Path:
