@@ -132,11 +132,22 @@ def test_a_missing_scene_is_unsupported(name: str) -> None:
     assert judge(found).outcome is Outcome.UNSUPPORTED
 
 
+def test_a_suspend_counts_where_there_is_one() -> None:
+    verdict = judge(samples(suspended=0))
+    assert verdict.outcome is Outcome.BLOCKED
+    assert "after a suspend" in verdict.reasons[0]
+    assert "suspend" not in judge(samples()).reasons[0]
+    late = judge(samples(suspended=30))
+    assert late.outcome is Outcome.VULNERABLE
+    assert f"of calls after {BOUND} ms after a suspend" in late.reasons[0]
+
+
 def test_every_figure_is_documented() -> None:
     text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `leak`")[2].partition("\n## ")[0]
     explained = set(re.findall(r"`([\w<>]+)`", table))
-    scenes = "|".join(sorted((*SERVED, *FOREIGN), key=len, reverse=True))
-    for figure in judge(samples()).figures:
+    names = (*SERVED, *FOREIGN, "suspended")
+    scenes = "|".join(sorted(names, key=len, reverse=True))
+    for figure in judge(samples(suspended=0)).figures:
         general = re.sub(f"^({scenes})(_before|_after)?_", "<span>_", figure)
         assert general in explained, figure

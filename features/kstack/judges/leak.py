@@ -1,5 +1,6 @@
 """Judge of the proof that a state that leaked once soon serves nobody."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -27,7 +28,10 @@ _SERVED = {
     "second_cpu_napping": "after {bound} ms on CPU 1 between naps",
     "online": "after {bound} ms on a CPU that came back",
     "hotplug": "after {bound} ms after the CPU went and came back",
+    "suspended": "after {bound} ms after a suspend",
 }
+_WHERE_POSSIBLE = ("suspended",)
+"""Scenes that a kernel may be without."""
 # Scene -> who else might draw what was read.
 _FOREIGN = {
     "other_cpu": "on another CPU",
@@ -85,13 +89,19 @@ def leak(
     He may live on it for ``lifetime_ms``, a tick, and ``late_ms``, by which the host
     may have delayed the tick. VULNERABLE if he does better than chance by ``margin``
     after that, or at any time with another CPU's state or for another task,
-    significantly at ``level``. UNSUPPORTED if a scene is missing, or if he does no
-    better than chance even before: such an attack shows nothing.
+    significantly at ``level``. UNSUPPORTED if a scene is missing, but for those of
+    ``_WHERE_POSSIBLE``, or if he does no better than chance even before: such an
+    attack shows nothing.
     """
     claim = Claim.of(definitions["displacement"])
     (tick_us,) = definitions.get("leak_tick_us", (0,))
     bound = int(np.ceil(lifetime_ms + tick_us / 1000 + late_ms))
-    found = _calls(samples, bound)
+    scenes = {
+        scene: where
+        for scene, where in _SERVED.items()
+        if scene not in _WHERE_POSSIBLE or f"{scene}_calls" in samples
+    }
+    found = _calls(samples, scenes, bound)
     for name, calls in found.items():
         if calls.tries < claim.least_calls:
             return unsupported(
@@ -99,7 +109,7 @@ def leak(
                 f"{claim.least_calls} needed"
             )
     tested = {
-        **{f"{scene}_after": where for scene, where in _SERVED.items()},
+        **{f"{scene}_after": where for scene, where in scenes.items()},
         **_FOREIGN,
     }
     findings = [
@@ -119,12 +129,13 @@ def leak(
         "noticeable": max(margin, smallest),
         **_figures(found, claim.chance),
     }
-    served = {scene: _served(scene, samples, claim.chance, level) for scene in _SERVED}
+    served = {scene: _served(scene, samples, claim.chance, level) for scene in scenes}
     figures |= {f"{scene}_served_ms": float(ms) for scene, ms in served.items()}
     sound = (
         f"the state that was read serves for {max(served.values())} ms at most, at "
-        "work, between naps, after a sleep and after hotplug, and never for another "
-        f"CPU or another task; after {bound} ms {noticed_text(figures['noticeable'])}"
+        f"work, between naps, after a sleep{_and_suspend(scenes)} and after hotplug, "
+        "and never for another CPU or another task; "
+        f"after {bound} ms {noticed_text(figures['noticeable'])}"
     )
     return concluded(landed, small, sound, figures)
 
@@ -144,12 +155,16 @@ def _shows_nothing(
     return ""
 
 
-def _calls(samples: Arrays, bound: int) -> dict[str, _Calls]:
+def _and_suspend(scenes: Collection[str]) -> str:
+    return ", after a suspend" if "suspended" in scenes else ""
+
+
+def _calls(samples: Arrays, scenes: Iterable[str], bound: int) -> dict[str, _Calls]:
     """Return the calls of each scene and span of time; of a missing scene, none."""
     early, late, ever = slice(bound), slice(bound, None), slice(None)
     spans = {
         **{f"{scene}_before": (scene, early) for scene in _MUST_LAND},
-        **{f"{scene}_after": (scene, late) for scene in _SERVED},
+        **{f"{scene}_after": (scene, late) for scene in scenes},
         **{scene: (scene, ever) for scene in _FOREIGN},
     }
     return {

@@ -59,9 +59,11 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
     with store.making(run):
         pass
     if store.is_finished(run) and not store.missing(run):
-        way_on = "temper merge FOLDER..." if plan.shard else f"temper report {run}"
+        report = as_typed(f"temper report {run}")
+        merge = as_typed("temper merge FOLDER...")
         raise InputError(
-            f"run {run} is finished: there is nothing to resume", as_typed(way_on)
+            f"run {run} is finished: there is nothing to resume",
+            merge if plan.shard else report,
         )
 
 
