@@ -28,6 +28,8 @@ enum {
 	/* More than the boots differ by. */
 	ALIGNED_FORKS = 1000,
 	ALIGNED_SECONDS = 10,
+	/* More tasks than the kernel itself makes meanwhile. */
+	KERNEL_TASKS = 50,
 	PHASES = 3,
 	/* Of time, in which the ticks of both boots round to the same. */
 	ROUNDED_NS = 100000000,
@@ -104,20 +106,31 @@ static uint64_t align_counter(uint64_t per_us)
 	return counter();
 }
 
-/* Two values go to @known: what both boots should have the same afterwards. */
-static void align_with_twin(long *known)
+/* Until @rest is the rest of a division of the number of tasks. */
+static void align_tasks(unsigned long rest)
 {
-	struct timespec now;
-
-	for (unsigned long left = tasks_so_far() % ALIGNED_FORKS; left % ALIGNED_FORKS; left++) {
+	while (tasks_so_far() % ALIGNED_FORKS != rest) {
 		pid_t child = fork_bare();
 
 		if (child == 0)
 			_exit(0);
 		finish_task(child);
 	}
+}
+
+/* Two values go to @known: what both boots should have the same afterwards. */
+static void align_with_twin(long *known)
+{
+	struct timespec now;
+	time_t second;
+
+	align_tasks(0);
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	sleep_until((now.tv_sec / ALIGNED_SECONDS + 1) * ALIGNED_SECONDS);
+	second = (now.tv_sec / ALIGNED_SECONDS + 1) * ALIGNED_SECONDS;
+	/* The kernel may make a task in that time, in one of the boots. */
+	sleep_until(second - 1);
+	align_tasks(KERNEL_TASKS);
+	sleep_until(second);
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	known[0] = (long)tasks_so_far() % ALIGNED_FORKS;
 	known[1] = now.tv_sec * (1000000000 / ROUNDED_NS) +
