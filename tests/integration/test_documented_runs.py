@@ -45,6 +45,7 @@ NOT_RUN = {
     "build": "builds; test_kernels.py does",
     "diff": "the runs are the reader's own; test_diff.py does",
     "delete": "the runs are the reader's own; test_cli_runs.py does",
+    "merge": "the shards are the reader's own; test_merging.py does",
     "cache verify": "reads every kernel there is; test_kernel_cache.py does",
     "cache prune": "would remove kernels that other tests need",
     "kernel export": "would write into the series; test_kernel_tree.py does",

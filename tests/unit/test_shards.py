@@ -17,7 +17,7 @@ from temper.errors import InputError, StoreError
 from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot
-from temper.record.plan import KernelPlan, RunPlan, Slot
+from temper.record.plan import KernelPlan, Root, RunPlan, Slot
 from temper.run.prepare import Setup, Workshop, prepare
 from temper.store import Store
 
@@ -31,6 +31,12 @@ def parts(plan: RunPlan, count: int = COUNT) -> list[RunPlan]:
 
 def own(plan: RunPlan, boots: Iterable[StoredBoot] = RUN.boots) -> list[StoredBoot]:
     return [boot for boot in boots if boot.facts.slot in plan.slots]
+
+
+def add(store: Store, plan: RunPlan, boots: Iterable[StoredBoot]) -> int:
+    """Store a run that was made elsewhere; return its number."""
+    with store.adding(plan, boots) as run:
+        return run.id
 
 
 Change = Callable[[StoredBoot], StoredBoot]
@@ -51,7 +57,7 @@ class Fleet:
         assert part.shard
         folder = self.host(part.shard.number)
         with Store.open(data=folder) as store:
-            store.add(part, map(change, own(part)))
+            add(store, part, map(change, own(part)))
         return folder
 
     def temper(self, *words: str | Path) -> Result:
@@ -104,7 +110,7 @@ def test_no_part_is_empty(number: int) -> None:
 
 def test_shards_give_the_report_of_a_plain_run(fleet: Fleet, tmp_path: Path) -> None:
     with Store.open() as store:
-        plain = store.add(RUN.plan, RUN.boots)
+        plain = add(store, RUN.plan, RUN.boots)
     fleet.temper("report", str(plain), "--json", tmp_path / "plain.json")
     folders = [fleet.make(part) for part in parts(RUN.plan)]
     # In any order, and under any folder around them.
@@ -148,7 +154,7 @@ def test_a_shard_that_was_made_twice_counts_once(fleet: Fleet, tmp_path: Path) -
     folders = [fleet.make(part) for part in parts(RUN.plan)]
     again = tmp_path / "again"
     with Store.open(data=again) as store:
-        store.add(RUN.plan.part(1, 3), own(RUN.plan.part(1, 3)))
+        add(store, RUN.plan.part(1, 3), own(RUN.plan.part(1, 3)))
     assert fleet.merge(*folders, again).exit_code == 0
 
 
@@ -157,7 +163,7 @@ def test_a_boot_that_counted_otherwise_is_refused(fleet: Fleet, tmp_path: Path) 
     first, *rest = own(RUN.plan.part(1, 3))
     other = first.model_copy(update={"records": first.records[:-1]})
     with Store.open(data=tmp_path / "again") as store:
-        store.add(RUN.plan.part(1, 3), [other, *rest])
+        add(store, RUN.plan.part(1, 3), [other, *rest])
     with pytest.raises(InputError, match="was made twice, and went another way"):
         fleet.merge(*folders, tmp_path / "again")
 
@@ -181,7 +187,7 @@ def test_a_boot_that_ended_otherwise_is_refused(
     else:
         other = changed(first, **changes)
     with Store.open(data=tmp_path / "again") as store:
-        store.add(RUN.plan.part(1, 3), [other, *rest])
+        add(store, RUN.plan.part(1, 3), [other, *rest])
     for order in ((*folders, tmp_path / "again"), (tmp_path / "again", *folders)):
         with pytest.raises(InputError, match="was made twice"):
             fleet.merge(*order)
@@ -247,7 +253,9 @@ def test_what_cannot_be_judged_is_not_stored(fleet: Fleet) -> None:
     folders = [fleet.make(part, without_samples) for part in parts(RUN.plan)]
     with pytest.raises(StoreError, match="samples were taken"):
         fleet.merge(*folders)
-    assert not fleet.own.exists()
+    with Store.open() as store:
+        assert store.runs() == []
+    assert not list(fleet.own.rglob("*.gz"))
 
 
 def test_a_run_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -257,7 +265,7 @@ def test_a_run_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
 
     with Store.open(data=tmp_path) as store:
         with pytest.raises(KeyboardInterrupt):
-            store.add(RUN.plan, boots())
+            add(store, RUN.plan, boots())
         assert store.runs() == []
     assert not list(tmp_path.rglob("*.gz"))
 
@@ -278,12 +286,18 @@ def other_kernel(plan: RunPlan) -> RunPlan:
     return plan.model_copy(update={"variants": variants})
 
 
+OTHER_PACKAGES = RUN.plan.work.model_copy(
+    update={"root": Root(packages=(), programs=())}
+)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"command": "temper price kpkeys"}, "'temper price kpkeys'"),
         ({"temper_version": "0.9"}, "Temper 0.9"),
         ({"calls": 17}, "they differ in calls"),
+        ({"work": OTHER_PACKAGES}, "other versions of Debian's packages"),
         (None, "the kernel of off differs"),
     ],
 )
@@ -300,7 +314,7 @@ def test_shards_of_two_plans_are_refused(
 
 def test_folders_without_a_shard_are_told(fleet: Fleet, tmp_path: Path) -> None:
     with Store.open() as store:
-        store.add(RUN.plan, RUN.boots)
+        add(store, RUN.plan, RUN.boots)
     with pytest.raises(InputError, match="there is no shard in these folders"):
         fleet.merge(fleet.own)
     with pytest.raises(InputError, match="is no folder"):
@@ -368,7 +382,7 @@ def test_a_boot_that_is_not_of_the_shard_is_refused(fleet: Fleet) -> None:
 def test_a_shard_is_no_report(fleet: Fleet) -> None:
     with Store.open() as store:
         part = RUN.plan.part(1, 3)
-        number = store.add(part, own(part))
+        number = add(store, part, own(part))
         assert store.latest([RUN.plan.kind]) is None
     for words in (("report", number), ("diff", number, number)):
         with pytest.raises(InputError, match=f"run {number} is shard 1/3 of a plan"):
@@ -382,8 +396,8 @@ def test_a_shard_is_not_the_proof_that_goes_with_a_price(fleet: Fleet) -> None:
     proof = stored_proof()
     part = proof.plan.part(1, 2)
     with Store.open() as store:
-        store.add(part, own(part, proof.boots))
-        store.add(RUN.plan, RUN.boots)
+        add(store, part, own(part, proof.boots))
+        add(store, RUN.plan, RUN.boots)
     assert fleet.temper("report").exit_code == 0
 
 

@@ -184,3 +184,16 @@ def test_what_a_row_names_is_on_the_disk_before_it(
         ("sync", "runs"),
         ("commit", ""),
     ]
+
+
+def test_a_boot_with_another_console_is_made_again(tmp_path: Path) -> None:
+    """A complaint of the kernel may be missing from it."""
+    with Store.open(data=tmp_path) as store:
+        run = store.create_run(make_plan())
+        fill(store, run)
+        assert not store.missing(run)
+        next(tmp_path.rglob("*.console.txt")).write_text("another one")
+        assert len(store.missing(run)) == 1
+        with pytest.raises(StoreError) as caught:
+            store.load(run)
+        assert "--resume" in caught.value.hint

@@ -1,6 +1,5 @@
 """The command that puts shards together: merge."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,6 @@ import typer
 from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
 from temper.cli.options import Full
 from temper.cli.reports import conclude, report_of
-from temper.record.boot import StoredRun
 from temper.report.progress import on_stderr
 from temper.store import Store, merged, shard_boots
 
@@ -38,8 +36,10 @@ def merge(
     """
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
     plan, boots = merged(shard_boots(folders))
-    # Whatever is wrong with it shows before it is stored.
-    report_of(StoredRun(id=0, plan=plan, started=datetime.now(UTC), boots=boots))
-    with Store.open(progress=on_stderr()) as store:
-        run = store.load(store.add(plan, boots))
-    conclude(report_of(run), files, full=full)
+    # A run that cannot be judged is not kept.
+    with (
+        Store.open(progress=on_stderr()) as store,
+        store.adding(plan, boots) as run,
+    ):
+        report = report_of(run)
+    conclude(report, files, full=full)

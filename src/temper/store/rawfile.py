@@ -130,11 +130,18 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_intact(path: Path, sha256: str) -> bool:
-    """Whether a boot's files exist, and its raw file is as it was written."""
+    """Whether a boot's files exist, and are as they were written."""
     try:
-        return digest(path.read_bytes()) == sha256 and _console_path(path).exists()
+        return digest(path.read_bytes()) == sha256 and _has_its_console(path)
     except FileNotFoundError:
         return False
+
+
+def _has_its_console(path: Path) -> bool:
+    """Whether the console is that of an intact raw file, without reading it whole."""
+    with gzip.open(path) as lines:
+        wanted = json.loads(lines.readline()).get("console", "")
+    return wanted in ("", digest(_console_path(path).read_bytes()))
 
 
 def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:

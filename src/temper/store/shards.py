@@ -56,17 +56,17 @@ def merged(found: Sequence[ShardBoot]) -> tuple[RunPlan, list[StoredBoot]]:
     contradict each other, or are not all there.
     """
     first, *others = found
+    plan = first.plan.whole
     for other in others:
-        if other.plan.whole != first.plan.whole:
+        if other.plan.whole != plan:
             raise InputError(
                 f"{first.folder} and {other.folder} are of two plans: "
-                f"{_difference(first.plan.whole, other.plan.whole)}",
+                f"{_difference(plan, other.plan.whole)}",
                 "give the shards of one plan, made with one version of everything "
                 "and the same paths",
             )
     _check_tools(found)
     boots = _by_slot(found)
-    plan = first.plan.whole
     if missing := [slot for slot in plan.slots if slot not in boots]:
         raise _incomplete(first.plan, missing)
     return plan, [boots[slot].boot for slot in plan.slots]
@@ -77,13 +77,13 @@ def _difference(one: RunPlan, other: RunPlan) -> str:
         return f"'{one.command}' and '{other.command}'"
     if one.temper_version != other.temper_version:
         return f"Temper {one.temper_version} and Temper {other.temper_version}"
+    if one.work.root != other.work.root:
+        return "they have other versions of Debian's packages"
     kernels = [
         name
         for name, variant in one.variants.items()
         if name in other.variants and other.variants[name].kernel != variant.kernel
     ]
-    if one.work.root != other.work.root:
-        return "they have other versions of Debian's packages"
     if kernels:
         return (
             f"the kernel of {', '.join(kernels)} differs: its source, patches or "

@@ -291,18 +291,19 @@ class Store:
                 sha256 = write_boot(path, head, boot)
             conn.execute(insert(boots).values(boot_row(run, boot.facts, sha256)))
 
-    def add(self, plan: RunPlan, boots: Iterable[StoredBoot]) -> int:
-        """Store a run that was made elsewhere, or nothing of it; return its number."""
+    @contextmanager
+    def adding(self, plan: RunPlan, boots: Iterable[StoredBoot]) -> Iterator[StoredRun]:
+        """Store a run that was made elsewhere; nothing of it if the block raises."""
         run = self.create_run(plan)
         try:
             with self.making(run):
                 for boot in boots:
                     self.save_boot(run, boot)
                 self.finish(run)
+            yield self.load(run)
         except BaseException:
             self.delete([run])
             raise
-        return run
 
     def run_folder(self, run: int) -> Path:
         """Return the folder of a run's raw files."""
