@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -67,6 +68,18 @@ static void load_module(void)
 	close(fd);
 }
 
+/*
+ * The kernel starts hundreds of helpers, for terminals above all. Those that draw go
+ * first; else the rest holds them up until after late_initcall().
+ */
+static void go_first(void)
+{
+	struct sched_param first = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		exit(1);
+}
+
 static int help(void)
 {
 	long positions[HELPER_CALLS];
@@ -74,6 +87,7 @@ static int help(void)
 
 	if (exists(INIT_HAS_BEGUN) || !exists(MODULE) || append(TICKETS, "", 1) > HELPERS)
 		return 0;
+	go_first();
 	if (unshare(CLONE_NEWNS))
 		return 1;
 	mount_own("devtmpfs", "/dev");
