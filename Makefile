@@ -14,7 +14,7 @@ PYTEST = env --default-signal=INT $(RUN) pytest
 SCRIPTS = temper scripts/setup scripts/check-setup scripts/picture .ci/run \
 	libvgetrandom/tests/statistics_battery.sh libvgetrandom/tests/rust.sh \
 	libvgetrandom/debian/tests/link libvgetrandom/debian/tests/preload
-C_FILES = $(shell find target plugin features options libvgetrandom tests/integration -name '*.[ch]' -not -path '*/build/*')
+C_FILES = $(shell find emulator target plugin features options libvgetrandom tests/integration -name '*.[ch]' -not -path '*/build/*')
 
 help: ## Say what can be made (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20

@@ -30,7 +30,9 @@ from xdist.scheduler.loadscope import (  # type: ignore[import-untyped]
     LoadScopeScheduling,
 )
 
+from temper.arch import arch_named
 from temper.catalog import feature_named
+from temper.debian import apt_for
 from temper.kernel import Cache
 from temper.kernel.cache import Entry, Make
 from temper.progress import Progress
@@ -116,6 +118,15 @@ def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
 def package() -> Path:
     """Debian's package of its newest kernel for the cloud."""
     return debian_package("6.12")
+
+
+@pytest.fixture(scope="session")
+def package_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for arm64."""
+    name = package.name.split("_")[0].replace("amd64", "arm64")
+    apt = apt_for(arch_named("arm64"), Cache())
+    (archive,) = apt.fetch(apt.only([name]), tmp_path_factory.mktemp("arm64"))
+    return archive
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,6 @@ from typer.testing import CliRunner
 from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.cli import app
-from temper.debian import apt_for
-from temper.kernel import Cache
 from temper.options import options_on
 from temper.paths import REPOSITORY
 
@@ -199,15 +197,6 @@ X86_64_ONLY = {
     *("control-registers", "no-execute", "randomize-memory"),
     *("smap", "smep", "vsyscall"),
 }
-
-
-@pytest.fixture(scope="module")
-def package_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same version for the other architecture."""
-    name = package.name.split("_")[0].replace("amd64", "arm64")
-    apt = apt_for(arch_named("arm64"), Cache())
-    (archive,) = apt.fetch(apt.only([name]), tmp_path_factory.mktemp("arm64"))
-    return archive
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,7 @@ NOT_RUN = {
     "--install-completion": "writes into the reader's shell",
     "build": "builds; test_kernels.py does",
     "diff": "the runs are the reader's own; test_diff.py does",
+    "emulator": "builds a QEMU; test_overlays.py does",
     "delete": "the runs are the reader's own; test_cli_runs.py does",
     "merge": "the shards are the reader's own; test_merging.py does",
     "cache verify": "reads every kernel there is; test_kernel_cache.py does",

@@ -11,6 +11,7 @@ from temper.cli import (
     audit,
     cache,
     catalogue,
+    emulator,
     exposure,
     manual,
     measure,
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 for commands in (
     *(catalogue, measure, audit, exposure, trials),
-    *(merge, results, runs, manual),
+    *(merge, results, runs, emulator, manual),
 ):
     app.add_typer(commands.app)
 app.add_typer(selftest.app, name="selftest")

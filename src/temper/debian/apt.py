@@ -125,6 +125,18 @@ class Apt:
             )
         return archives
 
+    def fetch_source(self, name: str, into: Path) -> Path:
+        """Download a source package, checked by apt's signatures; return its .dsc.
+
+        Raises InfraError if it is not to be had.
+        """
+        with self._locked():
+            self._update()
+            words = ("source", "--download-only", "--only-source", "--quiet=2", name)
+            done = self._apt(words, into)
+        self._check(done)
+        return next(into.glob("*.dsc"))
+
     def _locked(self) -> FileLock:
         self.folder.mkdir(parents=True, exist_ok=True)
         return FileLock(self.folder / "lock", timeout=_TIMEOUT)
