@@ -27,6 +27,20 @@ PATCH = """\
 -before
 +after
 """
+DEPENDENCIES = """\
+[meson]
+meson = { accepted = ">=1.5.0", installed = "1.5.0", canary = "meson" }
+
+[docs]
+sphinx = { accepted = ">=3.4.3", installed = "5.3.0" }
+"""
+# An environment whose pip says what it was asked for.
+PYTHON = """\
+#!/bin/sh
+mkdir -p "$3/bin"
+{ echo '#!/bin/sh'; echo 'echo "$@" >asked; true'; } >"$3/bin/pip"
+chmod +x "$3/bin/pip"
+"""
 CONFIGURE = '#!/bin/sh\necho "$@" >options\n'
 # Answers as QEMU does, with what the patch made of the source.
 NINJA = """\
@@ -76,9 +90,11 @@ def sources(programs: Path, patch: Path, monkeypatch: pytest.MonkeyPatch) -> lis
         tree = work / "source"
         script(tree / "configure", CONFIGURE)
         (tree / "words").write_text("before\n")
+        (tree / "pythondeps.toml").write_text(DEPENDENCIES)
         return tree
 
     monkeypatch.setattr(own, "unpack_source", unpack)
+    monkeypatch.setattr("sys.executable", str(script(programs / "python", PYTHON)))
     return asked
 
 
@@ -135,6 +151,22 @@ def test_a_build_that_fails_says_its_last_lines(
     else:
         monkeypatch.setattr(f"{__name__}.CONFIGURE", broken)
     with pytest.raises(BuildError, match=f"(?s){message}.*that went wrong"):
+        built(tmp_path)
+
+
+def test_it_has_the_meson_that_qemu_wants(tmp_path: Path, sources: list[str]) -> None:
+    tree = own.patched_source(Cache(tmp_path / "cache"), tmp_path, Quiet())
+    wheels = tree / "python" / "wheels"
+    assert (tree / "asked").read_text() == (
+        f"download --no-deps --quiet --dest {wheels} meson==1.5.0\n"
+    )
+
+
+def test_without_a_network_it_says_what_cannot_be_fetched(
+    tmp_path: Path, sources: list[str]
+) -> None:
+    script(tmp_path / "bin" / "python", PYTHON.replace("true", "exit 1"))
+    with pytest.raises(InfraError, match=r"meson==1\.5\.0 cannot be fetched"):
         built(tmp_path)
 
 

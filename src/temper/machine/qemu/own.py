@@ -2,12 +2,13 @@
 
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from temper.debian.source import unpack_source
 from temper.digest import file_digest, key_of
-from temper.errors import BuildError
+from temper.errors import BuildError, InfraError
 from temper.kernel.cache import Cache, Entry, EntryFacts
 from temper.kernel.series import apply_series
 from temper.machine.qemu.launch import qemu_version
@@ -27,13 +28,13 @@ _CONFIGURE = (
     *("--without-default-features", "--enable-tcg", "--enable-plugins"),
     *("--enable-fdt=system", "--disable-docs", "--disable-install-blobs"),
     *("--disable-werror", "--disable-debug-info"),
-    # QEMU fetches the Meson that it wants, into an environment of its own.
-    "--enable-download",
 )
 _TOOLS = ("gcc", "ninja", "pkg-config", "flex", "bison")
 _CONFIGURE_TIMEOUT = 900.0
 _BUILD_TIMEOUT = 2 * 3600.0
 _BUILD = "build"
+_WHEELS_LIST = "pythondeps.toml"
+_FETCH_TIMEOUT = 300.0
 _STEP = re.compile(r"^\[(\d+)/(\d+)\] ")
 
 
@@ -83,8 +84,31 @@ def patched_source(cache: Cache, work: Path, progress: Progress) -> Path:
     """Return QEMU's source with Debian's patches and ours, in a folder in ``work``."""
     with progress.task("Fetching QEMU's source"):
         tree = unpack_source("qemu", SUITE, cache, work)
+        _add_wheels(tree)
     apply_series(tree, _patches(), progress)
     return tree
+
+
+def _add_wheels(tree: Path) -> None:
+    """Fetch the Meson that QEMU's build wants, which Debian's source is without.
+
+    Raises InfraError if it is not to be had.
+    """
+    wanted = tomllib.loads((tree / _WHEELS_LIST).read_text(encoding="utf-8"))["meson"]
+    names = [f"{name}=={each['installed']}" for name, each in wanted.items()]
+    environment = tree / "pip"
+    pip = str(environment / "bin" / "pip")
+    wheels = str(tree / "python" / "wheels")
+    for words in (
+        (sys.executable, "-m", "venv", str(environment)),
+        (pip, "download", "--no-deps", "--quiet", "--dest", wheels, *names),
+    ):
+        done = call(words, tree, _FETCH_TIMEOUT)
+        if done.status:
+            raise InfraError(
+                f"{' and '.join(names)} cannot be fetched: {done.tail(1)}",
+                "check the network, as for 'pip download'",
+            )
 
 
 def _of(entry: Entry) -> OwnQemu:
