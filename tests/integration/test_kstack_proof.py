@@ -29,6 +29,8 @@ CAUGHT_BY = {
     "skewed": {"prediction"},
     "seed-constant": {"storm", "early", "seeds", "twins"},
     "twelve-bits": {"seeds"},
+    "few-states": {"seeds"},
+    "time-state": {"twins"},
     "time-seed": {"twins"},
     "boot-seed": {"twins"},
     "cpu-state": {"leak"},

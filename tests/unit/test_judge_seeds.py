@@ -143,6 +143,24 @@ def test_few_states_are_unsupported() -> None:
     assert judge({}).outcome is Outcome.UNSUPPORTED
 
 
+def test_what_a_late_tick_made_longer_is_not_held_against_a_kernel() -> None:
+    found = samples()
+    found["seed_us"][np.arange(2 * KEYS) % 8 > 0] = 0
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures["keys_on_time"] == KEYS / 8
+    found["seed_us"][found["seed_us"] > 0] = 14_500
+    assert judge(found).outcome is Outcome.VULNERABLE
+
+
+def test_too_few_keys_on_time_are_not_judged() -> None:
+    found = samples()
+    found["seed_us"][KEYS + 15 :] = 0
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert "for 15 keys of a CPU" in verdict.reasons[0]
+
+
 def test_every_figure_is_documented() -> None:
     text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
     table = text.partition("Figures of the judge `seeds`")[2].partition("\n## ")[0]

@@ -10,6 +10,8 @@ _WORD = 64
 _HALF = 32
 _HALVES_BY_LUCK = 2
 """Of 512 keys and 3,072 words, three halves agree by luck once in 1e10 times."""
+_ON_TIME = 16
+"""The median of so many is no luck."""
 _NOTHING = np.array([], dtype=np.int64)
 
 
@@ -21,15 +23,16 @@ def seeds(
     ``samples["seed_state"]`` are the states of children. A kernel that has keys says in
     ``definitions["seed_keys_of_cpu"]`` how many each CPU drew. For each key, one CPU's
     after the other's: ``samples["seed_key"]`` is the key, ``seed_us`` how long the one
-    before it served, ``seed_other`` the other CPU's key, ``seed_store`` the words that
-    the kernel's generator had in memory then.
+    before it served, or 0 if the host held ticks back meanwhile, ``seed_other`` the
+    other CPU's key, ``seed_store`` the words that the kernel's generator had in memory
+    then.
 
     VULNERABLE if a state or a key comes twice; if a bit of them is not as often 1 as
     0, significantly at ``level``; if the keys of the CPUs differ by the same bits
     twice; if the upper half of later keys of a CPU lay in store; if a CPU draws too
     few keys to notice 10 random bits, or its keys serve longer than ``lifetime_ms`` in
     the median, by more than two fifths. UNSUPPORTED if there are too few states to
-    notice 16 bits.
+    notice 16 bits, or if a CPU has too few keys during which ticks came.
     """
     states = samples.get("seed_state", _NOTHING)
     if _bits_noticed(len(states), level) < 16:
@@ -44,6 +47,11 @@ def seeds(
         of_cpu = definitions["seed_keys_of_cpu"]
         figures |= _of_keys(samples, of_cpu, level)
         landed += _complaints_of_keys(samples, of_cpu, figures, lifetime_ms, level)
+        if not landed and figures["keys_on_time"] < _ON_TIME:
+            return unsupported(
+                f"ticks came in time for {figures['keys_on_time']:.0f} keys of a CPU, "
+                "too few to judge how long they serve"
+            )
         sound += (
             f"; {figures['keys']:.0f} keys differ, have {figures['keys_bits']:.0f} "
             "random bits at least, none lay in memory before, and half of them served "
@@ -54,10 +62,12 @@ def seeds(
 
 def _of_keys(samples: Arrays, of_cpu: Ints, level: float) -> dict[str, float]:
     keys = samples.get("seed_key", _NOTHING)
-    served = np.split(samples.get("seed_us", _NOTHING), np.cumsum(of_cpu)[:-1])
+    of_each = np.split(samples.get("seed_us", _NOTHING), np.cumsum(of_cpu)[:-1])
+    served = [us[us > 0] for us in of_each]
     return {
         "keys": float(len(keys)),
         "keys_of_cpu": float(of_cpu.min()),
+        "keys_on_time": float(min(map(len, served))),
         "keys_ms": max(float(np.median(us)) / 1000 if len(us) else 0 for us in served),
         "keys_same_distance": float(
             repeated(keys ^ samples.get("seed_other", _NOTHING))

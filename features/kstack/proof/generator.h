@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -57,20 +58,41 @@ static inline struct kstack_probe_state read_generator(int probe, uint64_t symbo
 	return state;
 }
 
-/* The states that @children children start from, in the order of their birth. */
-static inline long *states_of_children(int probe, uint64_t symbol, size_t children)
+/* The state of a task that makes no system call meanwhile. */
+static inline long read_state_of(int probe, pid_t task)
+{
+	struct kstack_probe_task asked = { .task = (uint64_t)task };
+
+	if (ioctl(probe, KSTACK_PROBE_TASK_STATE, &asked)) {
+		perror("state of a task");
+		exit(errno == EOPNOTSUPP ? UNSUPPORTED : 1);
+	}
+	return (long)asked.state;
+}
+
+/*
+ * The states that @children children start from, in the order of their birth. A child
+ * makes no system call before its parent has read them: each is a step with a key, which
+ * would hide what is wrong with a state.
+ */
+static inline long *states_of_children(int probe, size_t children)
 {
 	long *states = shared_array(children);
+	atomic_size_t *read = shared(sizeof(*read));
 
 	for (size_t i = 0; i < children; i++) {
 		pid_t child = fork_bare();
 
 		if (child == 0) {
-			states[i] = (long)read_generator(probe, symbol, 0).task_state;
+			while (atomic_load(read) <= i)
+				;
 			_exit(0);
 		}
+		states[i] = read_state_of(probe, child);
+		atomic_store(read, i + 1);
 		finish_task(child);
 	}
+	munmap(read, sizeof(*read));
 	return states;
 }
 

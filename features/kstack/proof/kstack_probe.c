@@ -11,7 +11,9 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/pid.h>
 #include <linux/randomize_kstack.h>
+#include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
@@ -46,6 +48,11 @@ static long largest_offset(void)
 
 /* TEMPER's header is the one with neither LFSR's macro nor stock's hook for architectures. */
 #ifdef KSTACK_GENERATOR_LFSR
+static u64 state_of(const struct task_struct *task)
+{
+	return 0;
+}
+
 static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
 {
 	const struct rnd_state *rnd = per_cpu_ptr(symbol, state->cpu);
@@ -60,13 +67,23 @@ static int read_generator(struct kstack_probe_state *state, void __percpu *symbo
 	return 0;
 }
 #elif defined(choose_random_kstack_offset)
+static u64 state_of(const struct task_struct *task)
+{
+	return READ_ONCE(task->kstack_offset);
+}
+
 static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
 {
 	state->generator = KSTACK_STOCK;
-	state->task_state = current->kstack_offset;
+	state->task_state = state_of(current);
 	return 0;
 }
 #else
+static u64 state_of(const struct task_struct *task)
+{
+	return READ_ONCE(task->kstack_state);
+}
+
 static int read_generator(struct kstack_probe_state *state, void __percpu *symbol)
 {
 	const unsigned long *key = per_cpu_ptr(symbol, state->cpu);
@@ -74,7 +91,7 @@ static int read_generator(struct kstack_probe_state *state, void __percpu *symbo
 	if (!symbol)
 		return -EINVAL;
 	state->generator = KSTACK_TEMPER;
-	state->task_state = current->kstack_state;
+	state->task_state = state_of(current);
 	state->cpu_state[0] = READ_ONCE(*key);
 	return 0;
 }
@@ -95,6 +112,24 @@ static long generator_state(struct kstack_probe_state __user *user)
 		return error;
 	return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;
 }
+
+static long task_state(struct kstack_probe_task __user *user)
+{
+	struct kstack_probe_task asked;
+	struct task_struct *task;
+	struct pid *pid;
+
+	if (copy_from_user(&asked, user, sizeof(asked)))
+		return -EFAULT;
+	pid = find_get_pid(asked.task);
+	task = get_pid_task(pid, PIDTYPE_PID);
+	put_pid(pid);
+	if (!task)
+		return -ESRCH;
+	asked.state = state_of(task);
+	put_task_struct(task);
+	return copy_to_user(user, &asked, sizeof(asked)) ? -EFAULT : 0;
+}
 #else
 static long stack_displacement(unsigned long drawn)
 {
@@ -107,6 +142,11 @@ static long largest_offset(void)
 }
 
 static long generator_state(struct kstack_probe_state __user *user)
+{
+	return -EOPNOTSUPP;
+}
+
+static long task_state(struct kstack_probe_task __user *user)
 {
 	return -EOPNOTSUPP;
 }
@@ -147,6 +187,8 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return largest_offset();
 	case KSTACK_PROBE_STATE:
 		return generator_state((struct kstack_probe_state __user *)arg);
+	case KSTACK_PROBE_TASK_STATE:
+		return task_state((struct kstack_probe_task __user *)arg);
 	case KSTACK_PROBE_MEMORY:
 		return percpu_memory((struct kstack_probe_memory __user *)arg);
 	case KSTACK_PROBE_TIMED_POSITION:

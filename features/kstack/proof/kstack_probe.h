@@ -37,6 +37,15 @@ struct kstack_probe_state {
 	__u64 cpu_state[4];
 };
 
+/*
+ * @task: in: its number
+ * @state: that task's part of the state, or its last offset
+ */
+struct kstack_probe_task {
+	__u64 task;
+	__u64 state;
+};
+
 enum { KSTACK_PROBE_WORDS = 12 };
 
 /*
@@ -62,5 +71,6 @@ struct kstack_probe_memory {
  */
 #define KSTACK_PROBE_TIMED_POSITION _IOR('K', 4, __u64)
 #define KSTACK_PROBE_MEMORY         _IOWR('K', 5, struct kstack_probe_memory)
+#define KSTACK_PROBE_TASK_STATE     _IOWR('K', 6, struct kstack_probe_task)
 
 #endif

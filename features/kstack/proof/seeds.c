@@ -8,6 +8,8 @@
  * Usage: seeds CHILDREN
  */
 #define _GNU_SOURCE
+#include <stdbool.h>
+
 #include "counter.h"
 #include "generator.h"
 #include "pace.h"
@@ -36,7 +38,10 @@ static void read_store(int probe, uint64_t symbol, size_t cpu, long *words)
 /* What is known of each key, in the order in which they were drawn. */
 struct keys {
 	long *key;
-	/* How long the one before it served. */
+	/*
+	 * How long the one before it served, but no more ticks than came; 0: the host held
+	 * back more than one.
+	 */
 	long *us;
 	/* The other CPU's, at that moment. */
 	long *other;
@@ -53,26 +58,45 @@ static uint64_t time_by_ticks(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t length_of_tick(void)
+{
+	struct timespec tick;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		fail("clock_getres");
+	return (uint64_t)tick.tv_nsec;
+}
+
+/* A tick that the host makes late is not the kernel's doing. */
+static long served(uint64_t us, uint64_t ticks_us)
+{
+	return (long)(us < ticks_us ? us : ticks_us);
+}
+
 /* Record the keys of @cpu, from one that was just drawn; return how many there are. */
 static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cpu, uint64_t per_us,
 			   struct keys k)
 {
 	uint64_t last = read_generator(probe, symbol, cpu).cpu_state[0], begin = counter();
-	uint64_t changed = begin, ticked = time_by_ticks();
+	uint64_t changed = begin, ticked = time_by_ticks(), tick = length_of_tick();
 	size_t found = 0, ticks = 0;
+	bool late = false;
 
 	while (found < KEYS && ticks < PATIENCE_TICKS &&
 	       counter() - begin < DEADLINE_MS * 1000 * per_us) {
-		/* Before the key is read: the tick that comes late draws one. */
-		uint64_t now = time_by_ticks(),
-			 key = read_generator(probe, symbol, cpu).cpu_state[0];
+		/* First, so that the tick that draws a key counts as one of the last key's. */
+		uint64_t key = read_generator(probe, symbol, cpu).cpu_state[0],
+			 now = time_by_ticks();
 
 		ticks += now != ticked;
+		late |= now - ticked > tick + tick / 2;
 		ticked = now;
 		if (key == last)
 			continue;
+		k.us[found] =
+			late ? 0 : served((counter() - changed) / per_us, ticks * tick / 1000);
+		late = false;
 		ticks = 0;
-		k.us[found] = (long)((counter() - changed) / per_us);
 		k.other[found] = (long)read_generator(probe, symbol, 1 - cpu).cpu_state[0];
 		read_store(probe, store, cpu, k.words + found * KSTACK_PROBE_WORDS);
 		k.key[found++] = (long)key;
@@ -132,7 +156,7 @@ int main(int argc, char **argv)
 		return UNSUPPORTED;
 	}
 	stay_on_cpu(0);
-	print_samples("seed_state", states_of_children(probe, symbol, children), children);
+	print_samples("seed_state", states_of_children(probe, children), children);
 	/* Stock's generator and the constant have no key. */
 	if (symbol)
 		collect_keys_of_cpus(probe, symbol);
