@@ -57,7 +57,7 @@ lint: setup ## Check the style of Python, shell and C, and who imports what
 	$(RUN) clang-format --dry-run --Werror $(C_FILES)
 
 types: setup ## Check the types of the lab, its features and its tests
-	$(RUN) mypy src tests libvgetrandom/bench libvgetrandom/examples libvgetrandom/tests
+	$(RUN) mypy src tests scripts libvgetrandom/bench libvgetrandom/examples libvgetrandom/tests
 	$(RUN) mypy --explicit-package-bases $(wildcard features/*/judges features/*/events features/*/outside features/*/plots.py)
 	$(RUN) mypy features/kstack/analysis
 	$(RUN) mypy features/scs-switch/analysis

@@ -23,6 +23,7 @@ from temper.run.execute import execute
 from temper.run.planner import Planner
 from temper.run.prepare import Prepared, Workshop, prepare
 from temper.run.programs import build_programs, target_programs
+from temper.run.threads import threads
 from temper.store import Store
 
 ARCH = arch_named("x86_64")
@@ -168,8 +169,11 @@ def run_of(whole: Prepared, machine: Tcg) -> StoredRun:
     """Carry out a run, with a store of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with Store.open(f"sqlite:///{folder / 'results.db'}", folder) as store:
-            return execute(whole, machine, store, Quiet())
+        with (
+            Store.open(f"sqlite:///{folder / 'results.db'}", folder) as store,
+            threads(whole, machine) as engine,
+        ):
+            return execute(engine, store, Quiet())
 
 
 class WithoutPlugin(Tcg):

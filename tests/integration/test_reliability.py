@@ -29,6 +29,7 @@ from temper.record.plan import Work
 from temper.run.execute import execute
 from temper.run.prepare import Prepared, Setup
 from temper.run.programs import build_programs, target_programs
+from temper.run.threads import threads
 from temper.store import Store
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -129,8 +130,9 @@ def booted(
     plan = PLAN.model_copy(update={"work": work})
     setup = Setup(kernel.image, KernelFacts(key=kernel.key), files)
     machine = Tcg(X86_64, Cache(), Quiet(), Limits(silence=12))
-    with Store.open(data=data) as store:
-        run = execute(Prepared(plan, {"off": setup}), machine, store, Quiet())
+    whole = Prepared(plan, {"off": setup})
+    with Store.open(data=data) as store, threads(whole, machine) as engine:
+        run = execute(engine, store, Quiet())
     assert run.finished is not None
     (boot,) = run.boots
     return boot

@@ -62,6 +62,7 @@ class FakeMachine:
     """Boots."""
     unknown_cpu: str = ""
     """A CPU model that it has not."""
+    version: str = "0.1"
     name: str = "fake"
     channel: str = "/dev/fake"
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -74,6 +75,12 @@ class FakeMachine:
 
     def boots_at_once(self, cpus: int, memory: int) -> int:
         return self.at_once
+
+    def boot_memory(self, memory: int) -> int:
+        return 1
+
+    def tools(self) -> dict[str, str]:
+        return {"QEMU": self.version}
 
     def check_cpu(self, model: str) -> None:
         if model == self.unknown_cpu:

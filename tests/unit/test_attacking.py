@@ -19,7 +19,9 @@ from temper.record.plan import Outside, ProofPlan, RunPlan, Twins
 from temper.record.wire import Samples, Start
 from temper.run.attacking import attack
 from temper.run.campaign import Campaign
+from temper.run.prepare import Prepared
 from temper.run.scripts import blaming
+from temper.run.threads import threads
 from temper.store import Store
 
 KERNEL = Debugged(Symbols(((0x1000, "T", "switch"),)), {"OFFSET": 24})
@@ -175,7 +177,8 @@ def booted(
     }
     store = Store.open(data=folder / "data")
     run = store.create_run(plan)
-    Campaign(run, plan, known, machine, store, Quiet()).boot_all("Booting")
+    with threads(Prepared(plan, known), machine) as engine:
+        Campaign(run, engine, store, Quiet()).boot_all("Booting")
     return store.load(run).boots
 
 

@@ -20,6 +20,8 @@ from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, Layout, ProofPlan, Slot, Twins
 from temper.record.wire import Start
 from temper.run.campaign import Campaign
+from temper.run.engine import Engine, Told
+from temper.run.threads import threads
 from temper.store import Store
 
 PATIENCE = 20.0
@@ -58,14 +60,8 @@ class Bench:
         self.meter = Meter()
 
     def boot_all(self) -> StoredRun:
-        Campaign(
-            self.run,
-            self.prepared.plan,
-            self.prepared.setups,
-            self.machine,
-            self.store,
-            self.meter,
-        ).boot_all("Booting")
+        with threads(self.prepared, self.machine) as engine:
+            Campaign(self.run, engine, self.store, self.meter).boot_all("Booting")
         return self.stored
 
     @property
@@ -215,7 +211,7 @@ def test_ctrl_c_comes_at_no_time_that_would_leave_a_lock_held(
     bench.machine.behaviours |= dict.fromkeys(("off", "stock"), waits_to_be_stopped)
     with pytest.raises(KeyboardInterrupt):
         bench.boot_all()
-    assert len(submitted) == 4
+    assert len(submitted) == bench.machine.at_once
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -443,12 +439,35 @@ def test_progress_tells_which_boot_keeps_us_waiting(bench: Bench) -> None:
 
 
 def test_quiet_progress_will_do(bench: Bench) -> None:
-    Campaign(
-        bench.run,
-        bench.prepared.plan,
-        bench.prepared.setups,
-        bench.machine,
-        bench.store,
-        Quiet(),
-    ).boot_all("Booting")
+    with threads(bench.prepared, bench.machine) as engine:
+        Campaign(bench.run, engine, bench.store, Quiet()).boot_all("Booting")
+    assert len(bench.kept) == 4
+
+
+class Narrow:
+    """Has room for one boot less than it could make."""
+
+    option = ""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.plan = engine.plan
+        self._begun: list[Future[StoredBoot]] = []
+
+    def room(self) -> int:
+        return 1
+
+    def submit(self, slot: Slot, told: Told) -> "Future[StoredBoot]":
+        assert all(each.done() for each in self._begun), "there was no room"
+        self._begun.append(self._engine.submit(slot, told))
+        return self._begun[-1]
+
+    def stop(self) -> None:
+        self._engine.stop()
+
+
+def test_no_more_is_begun_than_there_is_room_for(bench: Bench) -> None:
+    with threads(bench.prepared, bench.machine) as engine:
+        narrow = Narrow(engine)
+        Campaign(bench.run, narrow, bench.store, Quiet()).boot_all("Booting")
     assert len(bench.kept) == 4

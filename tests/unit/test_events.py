@@ -41,6 +41,7 @@ from temper.run.execute import execute
 from temper.run.leading import Leader
 from temper.run.planner import Planner
 from temper.run.prepare import Prepared, Setup
+from temper.run.threads import threads
 from temper.store import Store
 
 KPKEYS = feature_named("kpkeys")
@@ -147,8 +148,11 @@ class Bench:
         image.write_bytes(b"not really a kernel")
         setup = Setup(image, kernel_facts(), (image,))
         prepared = Prepared(plan, dict.fromkeys(plan.variants, setup))
-        with Store.open(data=self.root) as store:
-            return execute(prepared, self.machine, store, Quiet(), resume)
+        with (
+            Store.open(data=self.root) as store,
+            threads(prepared, self.machine) as engine,
+        ):
+            return execute(engine, store, Quiet(), resume)
 
     def report(self, *events: str) -> TrialReport:
         return trial_report(self.run(*events))

@@ -17,6 +17,7 @@ from temper.record.boot import StoredRun
 from temper.record.plan import Kind
 from temper.run.execute import execute
 from temper.run.prepare import Prepared
+from temper.run.threads import threads
 from temper.store import Store
 
 WAY_ON = "finished boots are kept; resume with: temper price kstack --resume 1"
@@ -34,7 +35,8 @@ class Bench:
         resume: int | None = None,
         prepared: Prepared | None = None,
     ) -> StoredRun:
-        return execute(prepared or self.prepared, machine, self.store, Quiet(), resume)
+        with threads(prepared or self.prepared, machine) as engine:
+            return execute(engine, self.store, Quiet(), resume)
 
     def changed(self, **changes: object) -> Prepared:
         return replace(
@@ -96,15 +98,12 @@ def test_a_signal_is_told_with_the_way_on(
     status: int,
     told: str,
     bench: Bench,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted() -> None:
+    def stock(watcher: Watcher) -> BootResult:
         raise stop
 
-    machine = FakeMachine()
-    monkeypatch.setattr(machine, "prepare", interrupted)
     with pytest.raises(InterruptError) as caught:
-        bench.execute(machine)
+        bench.execute(FakeMachine({"stock": stock}))
     assert caught.value.exit_code == status
     assert caught.value.message == told
     assert caught.value.hint == WAY_ON

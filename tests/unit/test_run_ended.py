@@ -30,6 +30,7 @@ from temper.kernel import Cache
 from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.run.execute import execute
+from temper.run.threads import threads
 from temper.store import Store
 
 folder = Path(sys.argv[1])
@@ -39,7 +40,8 @@ whole = replace(whole, plan=whole.plan.model_copy(update={"work": work}))
 machine = Tcg(arch_named("x86_64"), Cache(folder / "cache"), Quiet())
 machine.prepare = lambda: None
 with exit_with_message(), Store.open(data=folder / "data") as store:
-    execute(whole, machine, store, Quiet())
+    with threads(whole, machine) as engine:
+        execute(engine, store, Quiet())
 """
 WAY_ON = "finished boots are kept; resume with: temper price kstack --resume 1"
 

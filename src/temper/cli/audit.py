@@ -19,6 +19,7 @@ from temper.cli.options import (
     CpuModel,
     Full,
     OnlyPlan,
+    OnPlace,
     Resume,
     ShardOf,
     SourcePath,
@@ -100,6 +101,7 @@ def audit(
     source: SourcePath = None,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -119,7 +121,7 @@ def audit(
         raise InputError("a shard has no report to join", "leave out --join")
     # Whatever is wrong with it shows before anything is booted.
     lines = _checker_lines(join) if join else None
-    lab = Lab.of(arch, source, cpu=cpu, base=base, shard=shard)
+    lab = Lab.of(arch, source, cpu=cpu, base=base, shard=shard, on=on)
     plan = plan_audit(
         lab.planner,
         image,

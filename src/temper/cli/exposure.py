@@ -15,6 +15,7 @@ from temper.cli.options import (
     FeatureName,
     Full,
     OnlyPlan,
+    OnPlace,
     Resume,
     ShardOf,
     SourcePath,
@@ -52,6 +53,7 @@ def exposure(
     calls: Calls = _FEW_CALLS,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -65,7 +67,7 @@ def exposure(
     never left open, and no function ran that must not run then.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, shard=shard)
+    lab = Lab.of(arch, source, shard=shard, on=on)
     described = feature_named(feature)
     plan = plan_exposure(
         lab.planner, described, calls, listed(variants), listed(workloads)

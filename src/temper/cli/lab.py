@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,19 +12,22 @@ from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
 from temper.cli.reports import conclude, report_of
-from temper.errors import InputError, StoreError
+from temper.errors import InfraError, InputError, StoreError
 from temper.invocation import as_typed
 from temper.kernel import Cache, expected_seconds
-from temper.machine import Limits, Machine, kind_named
+from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
-from temper.record.plan import USUAL_BASE, Kind, RunPlan
+from temper.record.plan import USUAL_BASE, RunPlan
 from temper.report.listings import print_shard
 from temper.report.plan_document import plan_document
 from temper.report.progress import on_stderr
+from temper.run.engine import Engine
 from temper.run.execute import check_resumable, execute
+from temper.run.machines import check_cpus, machine_for
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
+from temper.run.threads import threads
 from temper.store import Store
 
 
@@ -39,6 +42,7 @@ class Lab:
     base: str = USUAL_BASE
     packages_from: Path | None = None
     shard: str | None = None
+    on: str | None = None
 
     @classmethod
     def of(
@@ -50,9 +54,12 @@ class Lab:
         base: str = USUAL_BASE,
         packages_from: Path | None = None,
         shard: str | None = None,
+        on: str | None = None,
     ) -> "Lab":
         """Return the lab of the architecture with this name."""
-        return cls(arch_named(arch), source, setting, cpu, base, packages_from, shard)
+        return cls(
+            arch_named(arch), source, setting, cpu, base, packages_from, shard, on
+        )
 
     @cached_property
     def progress(self) -> Progress:
@@ -128,9 +135,9 @@ class Lab:
             raise InputError(
                 "--plan makes no test results", "leave out --ktap and --junit"
             )
-        machine = self._machine(plan)
+        machine = machine_for(plan, self.cache, self.progress)
         if plan.cpu:
-            _check_cpus(machine, plan)
+            check_cpus(machine, plan)
         with Store.open_to_read(progress=self.progress) as store:
             known = seconds_a_boot(plan, _readable(store))
         takes = estimate(
@@ -143,31 +150,36 @@ class Lab:
         data = plan.model_dump_json(indent=2) + "\n"
         publish(files.json, data, plan_document(plan, takes))
 
+    def _engine(
+        self, plan: RunPlan, machine: Machine
+    ) -> AbstractContextManager[Engine]:
+        """Build what a plan needs, and return what boots it."""
+        if not self.on:
+            return threads(prepare(plan, self.cache, self.progress), machine)
+        try:
+            from temper.run.fleet import fleet  # noqa: PLC0415 (an extra)
+        except ImportError as error:
+            raise InfraError(
+                f"--on needs Dask, which is not installed: {error}",
+                "pip install 'temper[fleet]'",
+            ) from error
+        return fleet(self.on, plan, machine, self.progress)
+
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         """Build what a plan needs, boot it, and return the run; or resume one."""
         plan = self._part(plan)
-        machine = self._machine(plan)
+        machine = machine_for(plan, self.cache, self.progress)
         with Store.open(progress=self.progress) as store:
             # First, since building kernels is useless if they cannot be booted then.
             if resume is not None:
                 check_resumable(store, plan, resume)
-            _check_cpus(machine, plan)
+            check_cpus(machine, plan)
             machine.prepare()
-            prepared = prepare(plan, self.cache, self.progress)
-            run = execute(prepared, machine, store, self.progress, resume)
+            with self._engine(plan, machine) as engine:
+                run = execute(engine, store, self.progress, resume)
             if plan.shard:
                 print_shard(console(), plan.shard, store.run_folder(run.id))
             return run
-
-    def _machine(self, plan: RunPlan) -> Machine:
-        kind = kind_named(plan.machine)
-        return kind(self.arch, self.cache, self.progress, _limits(plan, self.arch))
-
-
-def _check_cpus(machine: Machine, plan: RunPlan) -> None:
-    for cpu in dict.fromkeys(variant.cpu for variant in plan.booted.values()):
-        if cpu:
-            machine.check_cpu(cpu)
 
 
 def _readable(store: Store) -> Iterator[StoredRun]:
@@ -175,11 +187,3 @@ def _readable(store: Store) -> Iterator[StoredRun]:
     for run in store.runs():
         with suppress(StoreError):
             yield store.load(run.id)
-
-
-def _limits(plan: RunPlan, arch: Arch) -> Limits:
-    if plan.trial and plan.trial.seconds:
-        return Limits.for_stress(plan.trial.seconds)
-    if plan.kind is Kind.AUDIT:
-        return Limits.for_attacks()
-    return Limits.for_calls(plan.calls, arch, len(plan.work.real_programs))

@@ -26,6 +26,7 @@ from temper.cli.options import (
     Full,
     Layouts,
     OnlyPlan,
+    OnPlace,
     PackagesFrom,
     Resume,
     Setting,
@@ -82,6 +83,7 @@ def prove(
     ] = False,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -99,7 +101,7 @@ def prove(
     to find BLOCKED. If there are none of those either, nothing is proven.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, setting, cpu, shard=shard)
+    lab = Lab.of(arch, source, setting, cpu, shard=shard, on=on)
     described = feature_named(feature)
     plan = lab.planner.prove(
         described,
@@ -148,6 +150,7 @@ def price(
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -160,7 +163,7 @@ def price(
     boots, in other layouts of memory, tell what a feature costs from chance.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, setting, cpu, base, packages_from, shard)
+    lab = Lab.of(arch, source, setting, cpu, base, packages_from, shard, on)
     described = feature_named(feature)
     plan = lab.planner.price(
         described,
@@ -195,6 +198,7 @@ def compare(
     layouts: Layouts = LAYOUTS,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     full: Full = False,
     json: JsonPath = None,
@@ -208,7 +212,7 @@ def compare(
     """
     files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(
-        arch, setting=setting, cpu=cpu, packages_from=packages_from, shard=shard
+        arch, setting=setting, cpu=cpu, packages_from=packages_from, shard=shard, on=on
     )
     kernels = {"A": (kernel_a, cmdline_a), "B": (kernel_b, cmdline_b)}
     plan = lab.planner.compare(kernels, tuple(workload or ()), calls, layouts=layouts)

@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from temper.cli.completion import (
     complete_setting,
 )
 from temper.cli.output import check_output
+from temper.errors import InputError
 from temper.kernel import base_names
 
 _ALL_SETTINGS = "; ".join(
@@ -120,6 +122,30 @@ ShardOf = Annotated[
         help="Make only part I of N of the boots, such as 2/3; temper merge puts the "
         "parts together.",
         metavar="I/N",
+    ),
+]
+
+_PLACES = re.compile(r"local|slurm|pbs|htcondor|(tcp|tls)://[^/]+:\d+")
+
+
+def _check_place(context: typer.Context, place: str | None) -> str | None:
+    """Return where workers are to be; raise InputError if that cannot be."""
+    if place and not context.resilient_parsing and not _PLACES.fullmatch(place):
+        raise InputError(
+            f"'{place}' is no place for workers",
+            "known: local, slurm, pbs, htcondor, tcp://HOST:PORT, tls://HOST:PORT",
+        )
+    return place
+
+
+OnPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        help="Boot on workers of Dask: local starts some on this host, slurm (pbs, "
+        "htcondor) as its jobs; tcp://HOST:PORT is a scheduler of yours.",
+        metavar="PLACE",
+        callback=_check_place,
     ),
 ]
 

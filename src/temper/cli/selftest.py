@@ -13,6 +13,7 @@ from temper.cli.options import (
     Calls,
     FeatureName,
     OnlyPlan,
+    OnPlace,
     Resume,
     ShardOf,
     SourcePath,
@@ -46,6 +47,7 @@ def exact(
     ] = False,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
     ktap: KtapPath = None,
@@ -58,7 +60,7 @@ def exact(
     Exit status 0 means exact: all boots gave the same counts, sample by sample.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, shard=shard)
+    lab = Lab.of(arch, source, shard=shard, on=on)
     described = feature_named(feature)
     plan = plan_exact(lab.planner, described, pairs, calls, control=control)
     lab.carry_out(plan, files, resume, only_plan=only_plan)

@@ -12,6 +12,7 @@ from temper.cli.options import (
     ArchName,
     FeatureName,
     OnlyPlan,
+    OnPlace,
     Resume,
     ShardOf,
     SourcePath,
@@ -39,6 +40,7 @@ def stress(
     source: SourcePath = None,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
     ktap: KtapPath = None,
@@ -50,7 +52,7 @@ def stress(
     each operation done at least once.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, shard=shard)
+    lab = Lab.of(arch, source, shard=shard, on=on)
     described = feature_named(feature)
     plan = plan_stress(lab.planner, described, seconds, listed(kernels))
     lab.carry_out(plan, files, resume, only_plan=only_plan)
@@ -69,6 +71,7 @@ def events(
     source: SourcePath = None,
     resume: Resume = None,
     shard: ShardOf = None,
+    on: OnPlace = None,
     only_plan: OnlyPlan = False,
     json: JsonPath = None,
     ktap: KtapPath = None,
@@ -80,7 +83,7 @@ def events(
     Exit status 0 means clean: every check passed, and the console has no complaint.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
-    lab = Lab.of(arch, source, shard=shard)
+    lab = Lab.of(arch, source, shard=shard, on=on)
     described = feature_named(feature)
     plan = plan_events(lab.planner, described, listed(names))
     lab.carry_out(plan, files, resume, only_plan=only_plan)

@@ -14,7 +14,13 @@ from temper.kernel.headers import (
     headers_in,
     image_release,
 )
-from temper.kernel.module import Beside, Devel, build_module, module_files
+from temper.kernel.module import (
+    Beside,
+    Devel,
+    build_module,
+    module_digest,
+    module_files,
+)
 from temper.kernel.source import Source, find_source, source_at, source_tree
 from temper.kernel.watched import Watched, watched
 
@@ -44,6 +50,7 @@ __all__ = [
     "headers_beside",
     "headers_in",
     "image_release",
+    "module_digest",
     "module_files",
     "parse_config",
     "ready_image",

@@ -63,6 +63,11 @@ def module_files(source: Path) -> list[Path]:
     return [source, *sorted(source.parent.glob("*.h"))]
 
 
+def module_digest(source: Path) -> str:
+    """Return the digest of all files from ``module_files``, and of their names."""
+    return key_of({path.name: file_digest(path) for path in module_files(source)})
+
+
 @dataclass(frozen=True)
 class Beside:
     """Files of the kernel's own source that a module is built from."""

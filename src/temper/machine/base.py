@@ -127,6 +127,12 @@ class Machine(Protocol):
     def boots_at_once(self, cpus: int, memory: int) -> int:
         """Say how many boots fit; each has ``cpus`` and MiB as in a BootRequest."""
 
+    def boot_memory(self, memory: int) -> int:
+        """Return the MiB that a boot takes here; ``memory`` as in a BootRequest."""
+
+    def tools(self) -> Mapping[str, str]:
+        """Return what its results depend on, by name; raise InfraError without it."""
+
     def check_cpu(self, model: str) -> None:
         """Raise InputError if the machine has no such CPU model; it builds nothing."""
 

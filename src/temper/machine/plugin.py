@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from temper.arch import Arch
-from temper.digest import key_of
+from temper.digest import file_digest, key_of
 from temper.errors import BuildError, InfraError
 from temper.kernel.cache import Cache, EntryFacts
 from temper.paths import REPOSITORY
@@ -56,6 +56,11 @@ def api_level(qemu: str) -> int:
             "plugin/qemu_plugin.h has to learn it",
         )
     return level
+
+
+def sources_digest() -> str:
+    """Return the digest of all that plugins are built from."""
+    return key_of({path.name: file_digest(path) for path in SOURCES.glob("*.[ch]")})
 
 
 PLUGINS = {"counts": (), "exposure": ("stretches", "tally")}

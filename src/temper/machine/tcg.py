@@ -21,7 +21,7 @@ from temper.machine.base import (
 )
 from temper.machine.capacity import host_capacity
 from temper.machine.host import host_title
-from temper.machine.plugin import api_level, build_plugin
+from temper.machine.plugin import api_level, build_plugin, sources_digest
 from temper.machine.qemu import (
     Gdb,
     Guest,
@@ -108,7 +108,19 @@ class Tcg:
 
     def boots_at_once(self, cpus: int, memory: int) -> int:
         """Say how many boots fit: a guest's CPUs take turns on one of the host's."""
-        return host_capacity().boots(1, (memory or _MEMORY) + _OVERHEAD)
+        return host_capacity().boots(1, self.boot_memory(memory))
+
+    def boot_memory(self, memory: int) -> int:
+        """Return the MiB of a guest, and of its QEMU."""
+        return (memory or _MEMORY) + _OVERHEAD
+
+    def tools(self) -> Mapping[str, str]:
+        """Return the versions of QEMU and of the plugins."""
+        level = api_level(self._arch.qemu)
+        return {
+            "QEMU": qemu_version(self._arch.qemu),
+            "QEMU's plugin": f"API level {level}, {sources_digest()[:12]}",
+        }
 
     def facts(self, request: BootRequest) -> MachineFacts:
         """Say what ``request`` will run with; raise InfraError without QEMU."""

@@ -94,6 +94,12 @@ class StoredBoot(BaseModel):
     """As the target sent them, see ``temper.record.wire``."""
     console: str = ""
 
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """All that a verdict hangs on; exact boots repeat it to the letter."""
+        facts = self.facts
+        return facts.status, facts.error, facts.release, self.records, self.console
+
 
 class StoredRun(BaseModel):
     """A run as the store returns it."""

@@ -557,6 +557,11 @@ class RunPlan(Plain):
         shard = Shard(number=number, count=count, of=self.slots)
         return self.model_copy(update={"slots": tuple(own), "shard": shard})
 
+    def only(self, variant: str) -> Self:
+        """Return the plan of the boots of one variant."""
+        own = tuple(slot for slot in self.slots if slot.variant == variant)
+        return self.model_copy(update={"slots": own})
+
     @property
     def whole(self) -> Self:
         """The plan that this is a part of, or this one."""

@@ -8,7 +8,6 @@ from temper import __version__
 from temper.arch import Arch
 from temper.catalog import check_known
 from temper.debian import plan_headers
-from temper.digest import file_digest, key_of
 from temper.errors import InputError
 from temper.kernel import (
     Source,
@@ -16,7 +15,7 @@ from temper.kernel import (
     headers_beside,
     headers_in,
     image_release,
-    module_files,
+    module_digest,
     parse_config,
 )
 from temper.machine import DEFAULT_KIND
@@ -296,12 +295,11 @@ def _modules(boots: Iterable[Boot]) -> tuple[Module, ...]:
 
 def _lkdtm() -> Module:
     folder = OPTIONS / "modules" / "lkdtm"
-    files = {path.name: file_digest(path) for path in module_files(folder)}
     return Module(
         source=portable(folder),
         kernel_folder=_LKDTM,
         switches=("CONFIG_LKDTM=m",),
-        digest=key_of(files),
+        digest=module_digest(folder),
     )
 
 

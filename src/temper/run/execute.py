@@ -2,23 +2,17 @@
 
 from temper.errors import InfraError, InputError, Signalled
 from temper.invocation import as_typed
-from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
 from temper.run.campaign import Campaign
-from temper.run.load import host_load
-from temper.run.prepare import Prepared
+from temper.run.engine import Engine
 from temper.signals import interruption
 from temper.store import Store
 
 
 def execute(
-    prepared: Prepared,
-    machine: Machine,
-    store: Store,
-    progress: Progress,
-    resume: int | None = None,
+    engine: Engine, store: Store, progress: Progress, resume: int | None = None
 ) -> StoredRun:
     """Boot all slots of a plan and return the run; ``resume``: the run to continue.
 
@@ -26,25 +20,23 @@ def execute(
     process is making it, and InfraError and InterruptError with the command that
     resumes the run.
     """
-    plan = prepared.plan
+    plan = engine.plan
     if resume is not None:
         check_resumable(store, plan, resume)
     run = store.create_run(plan) if resume is None else resume
-    campaign = Campaign(run, plan, prepared.setups, machine, store, progress)
     with store.making(run):
-        _boot_all(campaign)
+        _boot_all(Campaign(run, engine, store, progress))
     return store.load(run)
 
 
 def _boot_all(campaign: Campaign) -> None:
-    plan, run = campaign.plan, campaign.run
+    engine, run = campaign.engine, campaign.run
     try:
-        with host_load(plan.load):
-            campaign.boot_all(f"Booting {plan.feature} for run {run}")
+        campaign.boot_all(f"Booting {engine.plan.feature} for run {run}")
     except (KeyboardInterrupt, Signalled) as stop:
-        raise interruption(stop, _way_on(plan, run)) from None
+        raise interruption(stop, _way_on(engine, run)) from None
     except InfraError as error:
-        error.hint = "; ".join(filter(None, (error.hint, _way_on(plan, run))))
+        error.hint = "; ".join(filter(None, (error.hint, _way_on(engine, run))))
         raise
 
 
@@ -67,8 +59,9 @@ def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
         )
 
 
-def _way_on(plan: RunPlan, run: int) -> str:
-    return f"finished boots are kept; resume with: {as_typed(plan.resuming(run))}"
+def _way_on(engine: Engine, run: int) -> str:
+    command = as_typed(engine.plan.resuming(run) + engine.option)
+    return f"finished boots are kept; resume with: {command}"
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:

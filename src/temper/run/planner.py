@@ -9,7 +9,7 @@ from temper import __version__
 from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
 from temper.debian import apt_for
-from temper.digest import code_digest, file_digest, key_of
+from temper.digest import code_digest, file_digest
 from temper.errors import InputError
 from temper.extension import judges_of, outside_of
 from temper.invocation import as_typed
@@ -21,7 +21,7 @@ from temper.kernel import (
     base_named,
     find_given,
     find_source,
-    module_files,
+    module_digest,
 )
 from temper.machine import DEFAULT_KIND
 from temper.paths import portable
@@ -537,9 +537,10 @@ def _workload_modules(sized: Iterable[Workload]) -> list[Module]:
 
 def module_plan(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
     """Plan a module whose C file is ``source``."""
-    files = {path.name: file_digest(path) for path in module_files(source)}
     return Module(
-        source=portable(source), kernel_files=kernel_files, digest=key_of(files)
+        source=portable(source),
+        kernel_files=kernel_files,
+        digest=module_digest(source),
     )
 
 

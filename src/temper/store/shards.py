@@ -1,13 +1,14 @@
 """Puts the boots of a plan's shards together, from the raw files that each left."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from temper.errors import InputError
 from temper.invocation import as_typed
-from temper.record.boot import BootFacts, StoredBoot
+from temper.record.boot import StoredBoot
 from temper.record.plan import RunPlan, Slot
+from temper.record.tools import SeenTools, tools_of
 from temper.store.rawfile import raw_paths_below, read_with_console
 
 
@@ -99,34 +100,11 @@ def _difference(one: RunPlan, other: RunPlan) -> str:
 
 def _check_tools(found: Iterable[ShardBoot]) -> None:
     """Raise InputError if boots ran with other tools than they may."""
-    seen: dict[tuple[str, ...], tuple[str, Path]] = {}
+    seen = SeenTools()
     for each in found:
-        for (tool, *scope), value in _tools(each.boot.facts).items():
-            first, folder = seen.setdefault((tool, *scope), (value, each.folder))
-            if first != value:
-                raise InputError(
-                    f"{tool} is another one in {folder} ({first}) than in "
-                    f"{each.folder} ({value})",
-                    "make all shards with the same tools",
-                )
-
-
-def _tools(facts: BootFacts) -> Mapping[tuple[str, ...], str]:
-    """Return what an outcome depends on besides the plan.
-
-    That is (what it is, for which boots it must be the same) -> what it was.
-    """
-    machine, kernel = facts.machine, facts.kernel
-    tools = {
-        ("the machine",): f"{machine.name}, {machine.version}",
-        ("the CPU model", facts.variant, str(machine.exact)): machine.cpu_model,
-        ("the compiler", kernel.key): kernel.compiler,
-        ("the kernel's configuration", kernel.key): kernel.config_hash,
-        ("the kernel's image", kernel.key): kernel.image_hash,
-    }
-    if plugin := machine.details.get("plugin"):
-        tools["QEMU's plugin",] = plugin
-    return tools
+        tools = tools_of(each.boot.facts)
+        if difference := seen.difference(tools, f"in {each.folder}"):
+            raise InputError(difference, "make all shards with the same tools")
 
 
 def _by_slot(found: Iterable[ShardBoot]) -> dict[Slot, ShardBoot]:
@@ -139,19 +117,13 @@ def _by_slot(found: Iterable[ShardBoot]) -> dict[Slot, ShardBoot]:
                 f"boot {_name(slot)} in {each.folder} is none of its shard's"
             )
         first = boots.setdefault(slot, each)
-        if _outcome(first.boot) != _outcome(each.boot):
+        if first.boot.outcome != each.boot.outcome:
             raise InputError(
                 f"boot {_name(slot)} was made twice, and went another way in "
                 f"{first.folder} than in {each.folder}",
                 "leave out the folder of one of them",
             )
     return boots
-
-
-def _outcome(boot: StoredBoot) -> tuple[object, ...]:
-    """Return all that a verdict hangs on; exact boots repeat it to the letter."""
-    facts = boot.facts
-    return facts.status, facts.error, facts.release, boot.records, boot.console
 
 
 def _name(slot: Slot) -> str:
