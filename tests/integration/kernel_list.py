@@ -41,6 +41,8 @@ class Listed:
     """``off`` or ``on``: built for an audit; it has no feature, and no variant."""
     trial: str = ""
     """``events``, or the debug kernel of a stress: it has more options."""
+    mutated: bool = False
+    """With the options that mutants of the series have, which are the sabotages'."""
     first: int | None = None
     """So many patches of the series; None: all."""
     config: tuple[str, ...] = ()
@@ -55,6 +57,7 @@ class Listed:
         """Return what tells it from others."""
         part = f", first {self.first} patches" if self.first else ""
         again = ", again" if self.again else ""
+        again += ", for mutants" if self.mutated else ""
         trial = f", {self.trial}" if self.trial else ""
         twin = f"twin {self.twin}" if self.twin else ""
         names = "+".join(self.features)
@@ -82,7 +85,10 @@ class Listed:
             options=tuple(
                 option
                 for each, variant in variants
-                for option in (*each.config, *variant.config)
+                for option in (
+                    *(*each.config, *variant.config),
+                    *(each.sabotage.config if self.mutated else ()),
+                )
             )
             + tuple(self.config),
             base=self.base,

@@ -13,6 +13,7 @@ from temper.analysis.models import (
     ProofEvidence,
     ProofReport,
 )
+from temper.analysis.mutants import MutantFound, MutateReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialBoot, TrialReport
 from temper.record.outcome import Outcome
@@ -57,6 +58,7 @@ class Suite:
 Checked = (
     PriceReport
     | ProofReport
+    | MutateReport
     | AuditReport
     | TrialReport
     | ExactnessReport
@@ -74,6 +76,8 @@ def suites(report: Checked) -> list[Suite]:
             parts = _of_price(report)
         case ProofReport():
             parts = _of_proof(report)
+        case MutateReport():
+            parts = _of_mutants(report)
         case AuditReport():
             parts = _of_audit(report)
         case TrialReport():
@@ -94,6 +98,21 @@ _Parts = dict[str, list[Check]]
 
 def _check(name: str, passed: bool, why: Iterable[str]) -> Check:
     return Check(name, Result.PASSED if passed else Result.FAILED, tuple(why))
+
+
+def _of_mutants(report: MutateReport) -> _Parts:
+    sound = [report.unsound] if report.unsound else []
+    return {
+        "series": [_check("noticed by nothing as it is", not sound, sound)],
+        "mutants": [*map(_mutant, report.mutants), *_missing(report.pending)],
+    }
+
+
+def _mutant(found: MutantFound) -> Check:
+    name = f"{found.id} {found.file}:{found.line} {found.does}"
+    if found.noticed:
+        return _check(name, True, [f"by {found.noticed.by}: {found.noticed.how}"])
+    return _check(name, bool(found.accepted), [found.accepted or "nothing noticed it"])
 
 
 def _of_proof(report: ProofReport) -> _Parts:

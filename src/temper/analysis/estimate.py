@@ -13,7 +13,9 @@ class Estimate:
     """The work that a plan takes."""
 
     kernels: dict[str, tuple[KernelPlan, tuple[str, ...], bool]]
-    """key -> the kernel, the variants that boot it, whether it must be built."""
+    """key -> the kernel, the variants that boot it, whether it must be built.
+
+    Without those of mutants."""
     boots: int
     at_once: int
     """How many boots run at the same time."""
@@ -41,6 +43,9 @@ def estimate(
     """
     kernels: dict[str, tuple[KernelPlan, tuple[str, ...], bool]] = {}
     for name, variant in plan.booted.items():
+        # Those of mutants take seconds, in one tree.
+        if plan.mutant_of(name):
+            continue
         kernel = variant.kernel
         _, names, _ = kernels.get(kernel.key, (kernel, (), False))
         build = not kernel.image and kernel.key not in built

@@ -1,7 +1,8 @@
 """Whether a feature holds: the judges' verdicts on the boots of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +24,47 @@ from temper.record.wire import UNSUPPORTED
 from temper.stats.judging import Arrays, Judge, Verdict, unsupported
 
 
+@dataclass
+class Judging:
+    """A run and its judges, each of which is asked once about a variant."""
+
+    run: StoredRun
+    judges: Mapping[str, Judge]
+    _verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    """Variant and proof -> what the judge found."""
+
+    @classmethod
+    def of(cls, run: StoredRun) -> Self:
+        """Load a run's judges; raise StoreError if the feature no longer has one."""
+        return cls(run, {name: _judge(run, name) for name in run.plan.proofs})
+
+    def evidence(self, variant: str, name: str) -> ProofEvidence:
+        """Judge a variant by a proof; fewer tries than on the control show nothing."""
+        plan, verdict = self.run.plan, self._verdict(variant, name)
+        if verdict.outcome is Outcome.BLOCKED and verdict.tries is not None:
+            control = self._verdict(plan.control, name)
+            if verdict.tries < (control.tries or 0):
+                verdict = unsupported(
+                    f"{verdict.tries} tries, but {control.tries} on {plan.control}"
+                )
+        boots = _boots_judged(self.run, variant, plan.proofs[name])
+        return ProofEvidence(
+            outcome=verdict.outcome,
+            expected=plan.variants[variant].expect.get(name),
+            reasons=verdict.reasons,
+            figures=verdict.figures,
+            clock=boots[0].facts.machine.clock if boots else "",
+            series=verdict.series,
+        )
+
+    def _verdict(self, variant: str, name: str) -> Verdict:
+        place = (variant, name)
+        if place not in self._verdicts:
+            found = _verdict(self.run, variant, name, self.judges[name])
+            self._verdicts[place] = found
+        return self._verdicts[place]
+
+
 def proof_report(run: StoredRun) -> ProofReport:
     """Judge every variant of a run by all proofs of its plan.
 
@@ -35,11 +77,11 @@ def proof_report(run: StoredRun) -> ProofReport:
     Raises StoreError if the feature no longer has the judges that the plan names.
     """
     plan = run.plan
-    judges = {name: _judge(run, name) for name in plan.proofs}
+    judging = Judging.of(run)
     booted = dict.fromkeys(boot.facts.variant for boot in run.boots)
     evidence = {
         variant: {
-            name: _evidence(run, variant, name, judges[name])
+            name: judging.evidence(variant, name)
             for name in plan.proofs
             if _was_to_attack(plan, variant, name)
         }
@@ -126,26 +168,6 @@ def _judge(run: StoredRun, name: str) -> Judge:
             "check out a version that has the judge, or attack again: "
             + as_typed(run.plan.command),
         ) from error
-
-
-def _evidence(run: StoredRun, variant: str, name: str, judge: Judge) -> ProofEvidence:
-    plan = run.plan
-    verdict = _verdict(run, variant, name, judge)
-    if verdict.outcome is Outcome.BLOCKED and verdict.tries is not None:
-        control = _verdict(run, plan.control, name, judge)
-        if verdict.tries < (control.tries or 0):
-            verdict = unsupported(
-                f"{verdict.tries} tries, but {control.tries} on {plan.control}"
-            )
-    boots = _boots_judged(run, variant, plan.proofs[name])
-    return ProofEvidence(
-        outcome=verdict.outcome,
-        expected=plan.variants[variant].expect.get(name),
-        reasons=verdict.reasons,
-        figures=verdict.figures,
-        clock=boots[0].facts.machine.clock if boots else "",
-        series=verdict.series,
-    )
 
 
 def _verdict(run: StoredRun, variant: str, name: str, judge: Judge) -> Verdict:

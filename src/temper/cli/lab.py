@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from temper.report.progress import on_stderr
 from temper.run.engine import Engine
 from temper.run.execute import check_resumable, execute
 from temper.run.machines import check_cpus, machine_for
+from temper.run.mutants import with_mutants
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
 from temper.run.threads import threads
@@ -150,12 +151,23 @@ class Lab:
         data = plan.model_dump_json(indent=2) + "\n"
         publish(files.json, data, plan_document(plan, takes))
 
-    def _engine(
-        self, plan: RunPlan, machine: Machine
+    @contextmanager
+    def _engine(self, plan: RunPlan, machine: Machine) -> Iterator[Engine]:
+        """Build what a plan needs, and lend what boots it."""
+        if self.on:
+            with self._fleet(self.on, plan, machine) as engine:
+                yield engine
+            return
+        prepared = prepare(plan, self.cache, self.progress)
+        with (
+            with_mutants(prepared, self.workshop) as complete,
+            threads(complete, machine) as engine,
+        ):
+            yield engine
+
+    def _fleet(
+        self, place: str, plan: RunPlan, machine: Machine
     ) -> AbstractContextManager[Engine]:
-        """Build what a plan needs, and return what boots it."""
-        if not self.on:
-            return threads(prepare(plan, self.cache, self.progress), machine)
         try:
             from temper.run.fleet import fleet  # noqa: PLC0415 (an extra)
         except ImportError as error:
@@ -163,7 +175,7 @@ class Lab:
                 f"--on needs Dask, which is not installed: {error}",
                 "pip install 'temper[fleet]'",
             ) from error
-        return fleet(self.on, plan, machine, self.progress)
+        return fleet(place, plan, machine, self.progress)
 
     def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
         """Build what a plan needs, boot it, and return the run; or resume one."""

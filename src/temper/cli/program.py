@@ -16,6 +16,7 @@ from temper.cli import (
     manual,
     measure,
     merge,
+    mutate,
     results,
     runs,
     selftest,
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for commands in (
-    *(catalogue, measure, audit, exposure, trials),
+    *(catalogue, measure, mutate, audit, exposure, trials),
     *(merge, results, runs, emulator, manual),
 ):
     app.add_typer(commands.app)

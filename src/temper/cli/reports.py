@@ -1,10 +1,13 @@
 """The report on any run: what it says, how it is drawn, and its exit status."""
 
+from collections.abc import Callable, Mapping
+
 import typer
 
 from temper.analysis.audit import AuditReport, audit_report
 from temper.analysis.exposure import ExposureReport, exposure_report
 from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.mutants import MutateReport, mutate_report
 from temper.analysis.price import price_report
 from temper.analysis.proof import proof_report
 from temper.analysis.selftest import ExactnessReport, exactness_report
@@ -19,6 +22,7 @@ from temper.report.as_json import Report
 from temper.report.audit_document import audit_document
 from temper.report.document import Document
 from temper.report.exposure_document import exposure_document
+from temper.report.mutate_document import mutate_document
 from temper.report.price_document import price_document
 from temper.report.proof_document import proof_document
 from temper.report.selftest_document import exactness_document
@@ -37,36 +41,41 @@ def whole(run: StoredRun) -> StoredRun:
 
 def report_of(run: StoredRun) -> Report:
     """Judge a run; raises what ``whole`` does."""
-    match whole(run).plan.kind:
-        case Kind.PROVE:
-            return proof_report(run)
-        case Kind.STRESS | Kind.EVENTS:
-            return trial_report(run)
-        case Kind.SELFTEST:
-            return exactness_report(run)
-        case Kind.AUDIT:
-            return audit_report(run)
-        case Kind.EXPOSURE:
-            return exposure_report(run)
-        case Kind.PRICE | Kind.COMPARE:
-            return price_report(run)
+    return _JUDGED[whole(run).plan.kind](run)
+
+
+_JUDGED: Mapping[Kind, Callable[[StoredRun], Report]] = {
+    Kind.PRICE: price_report,
+    Kind.COMPARE: price_report,
+    Kind.PROVE: proof_report,
+    Kind.MUTATE: mutate_report,
+    Kind.STRESS: trial_report,
+    Kind.EVENTS: trial_report,
+    Kind.SELFTEST: exactness_report,
+    Kind.AUDIT: audit_report,
+    Kind.EXPOSURE: exposure_report,
+}
+"""Kind of run -> what judges it."""
 
 
 def document_of(report: Report) -> Document:
     """Draw a report."""
     match report:
         case ProofReport():
-            return proof_document(report)
+            document = proof_document(report)
+        case MutateReport():
+            document = mutate_document(report)
         case AuditReport():
-            return audit_document(report)
+            document = audit_document(report)
         case TrialReport():
-            return trial_document(report)
+            document = trial_document(report)
         case ExactnessReport():
-            return exactness_document(report)
+            document = exactness_document(report)
         case ExposureReport():
-            return exposure_document(report)
+            document = exposure_document(report)
         case PriceReport():
-            return price_document(report)
+            document = price_document(report)
+    return document
 
 
 def status_of(report: Report) -> int:
@@ -78,7 +87,7 @@ def status_of(report: Report) -> int:
             if report.refused:
                 return UNSUPPORTED
             well = report.complete and report.meets_policy
-        case TrialReport() | ExposureReport():
+        case TrialReport() | ExposureReport() | MutateReport():
             well = report.clean
         case ExactnessReport():
             well = report.exact

@@ -167,7 +167,7 @@ def build(spec: KernelSpec, cache: Cache, progress: Progress) -> Kernel:
     """
 
     def make(result: Path, work: Path) -> EntryFacts:
-        return _Build(spec, cache, progress, result, work).make()
+        return Build(spec, cache, progress, result, work).make()
 
     key = spec.key()
     title = f"Linux {spec.source.version} {spec.arch.name}"
@@ -196,7 +196,7 @@ def _newest(arch: Arch, base: str, cache: Cache) -> EntryFacts | None:
 
 
 @dataclass
-class _Build:
+class Build:
     """One build, in folders that are removed afterwards."""
 
     spec: KernelSpec
@@ -206,19 +206,10 @@ class _Build:
     work: Path
 
     def make(self) -> EntryFacts:
-        for tool in BUILD_TOOLS:
-            need_tool(tool)
-        for header, package in BUILD_HEADERS.items():
-            need_header(header, package)
-        if self.spec.wanted.get(PLUGINS) == "y":
-            need_tool("g++")
-            need_plugin_headers(self.spec.arch)
+        """Build the kernel, and fill the result's folder with what boots need."""
         started = time.monotonic()
+        skipped, steps = self.compile()
         spec = self.spec
-        self._link(source_tree(spec.source, self.cache, self.progress))
-        skipped = apply_series(self.tree, spec.patches, self.progress)
-        self._configure()
-        steps = self._compile()
         self._keep()
         return {
             "arch": spec.arch.name,
@@ -236,12 +227,40 @@ class _Build:
             "built": datetime.now(UTC).isoformat(timespec="seconds"),
         }
 
+    def compile(self) -> tuple[tuple[Path, ...], int]:
+        """Build the kernel in its tree; return the patches skipped, and the steps."""
+        for tool in BUILD_TOOLS:
+            need_tool(tool)
+        for header, package in BUILD_HEADERS.items():
+            need_header(header, package)
+        if self.spec.wanted.get(PLUGINS) == "y":
+            need_tool("g++")
+            need_plugin_headers(self.spec.arch)
+        self._link(source_tree(self.spec.source, self.cache, self.progress))
+        skipped = apply_series(self.tree, self.spec.patches, self.progress)
+        self._configure()
+        return skipped, self._compile()
+
+    def remake(self, *targets: str) -> Finished:
+        """Have make bring targets up to date, as far as one fails."""
+        arch = self.spec.arch
+        # As tuxmake has them: with another compiler, all would be made again.
+        command = [
+            *("make", "--silent", f"--jobs={os.cpu_count() or 1}", f"O={self.out}"),
+            *(f"ARCH={arch.name}", f"CROSS_COMPILE={cross_prefix(arch)}"),
+            *(f"CC=ccache {arch.compiler}", "HOSTCC=ccache gcc", *targets),
+        ]
+        env = self._environment() | FLAGS
+        return call(command, self.tree, _BUILD_TIMEOUT, env=env)
+
     @property
     def tree(self) -> Path:
+        """The patched source."""
         return self.work / "linux"
 
     @property
     def out(self) -> Path:
+        """Where objects go."""
         # From here Kbuild refers to the source as "..", so no absolute path gets into
         # a command or an object: builds in any folder give the same bytes and hit the
         # same entries of the compiler's cache.

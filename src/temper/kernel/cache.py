@@ -28,7 +28,10 @@ from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
 from temper.progress import Progress
 
-KINDS = ("sources", "kernels", "images", "modules", "programs", "roots")
+KINDS = (
+    *("sources", "kernels", "images", "modules", "programs", "roots"),
+    "mutants",
+)
 
 BULKY = frozenset({"sources"})
 """Kinds larger than a gigabyte: each use checks only the sizes of their files."""
@@ -119,6 +122,24 @@ class Cache:
             with self._locked(kind, key, lambda: progress.say(_waiting(title))):
                 found = self._find(kind, key, progress)
                 return found or self._make(kind, key, title, make)
+
+    @contextmanager
+    def workspace(self, kind: str, title: str) -> Iterator[Path]:
+        """Lend an empty folder for what nobody keeps, on the disk of the entries.
+
+        Raises InfraError if the disk is full or the cache cannot be written.
+        """
+        key = str(os.getpid())
+        with self._explained(title):
+            self._use()
+            with self._locked(kind, key, lambda: None):
+                folder = self._scratch(kind, key)
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                try:
+                    yield folder
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def items(self) -> list[Item]:
         """Return the inventory, most recently used first, without checking files.

@@ -1,16 +1,19 @@
 """Applies a patch series, and says which hunk does not fit."""
 
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from temper.errors import SeriesError
 from temper.process import call
-from temper.progress import Progress
+from temper.progress import Progress, Quiet
+from temper.scratch import scratch_folder
 
 _TIMEOUT = 120.0
 _PATCH = ("patch", "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch", "-i")
+_TOUCHED = re.compile(r"^(?:---|\+\+\+) [ab]/(\S+)", re.MULTILINE)
 _FILE = re.compile(r"(?:checking|patching) file '?(.*?)'?(?: \(.*\))?$")
 
 
@@ -41,6 +44,37 @@ def apply_series(
             if done.status:
                 raise SeriesError(f"{patch.name} does not apply: {done.tail(3)}")
     return tuple(skipped)
+
+
+def series_texts(
+    pristine: Path, patches: Sequence[Path]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return file -> its text without a series, and with it, of all that it touches.
+
+    A file that is not there has no text. ``pristine``: the source's tree, which stays
+    as it is. Raises SeriesError as ``apply_series`` does.
+    """
+    touched = {
+        name
+        for patch in patches
+        for name in _TOUCHED.findall(patch.read_text(encoding="utf-8"))
+    }
+    with scratch_folder() as tree:
+        for name in touched:
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            if (pristine / name).is_file():
+                shutil.copy(pristine / name, tree / name)
+        before = _texts(tree, touched)
+        apply_series(tree, patches, Quiet())
+        return before, _texts(tree, touched)
+
+
+def _texts(tree: Path, names: Iterable[str]) -> dict[str, str]:
+    return {
+        name: (tree / name).read_text(encoding="utf-8", errors="replace")
+        for name in sorted(names)
+        if (tree / name).is_file()
+    }
 
 
 def is_applied(tree: Path, patch: Path) -> bool:

@@ -1,6 +1,6 @@
 """A plan: everything that is decided before the first boot, as plain data.
 
-A *run* is one call of ``temper price``, ``prove``, ``compare``, ``audit``,
+A *run* is one call of ``temper price``, ``prove``, ``mutate``, ``compare``, ``audit``,
 ``exposure``, ``stress``, ``events`` or ``selftest``. Its plan says what has to be
 built, what has to be booted, and all that its verdict depends on. So the plan can be
 printed, stored and sent elsewhere, and a stored run is judged by its own plan alone,
@@ -35,6 +35,7 @@ class Kind(StrEnum):
 
     PRICE = "price"
     PROVE = "prove"
+    MUTATE = "mutate"
     COMPARE = "compare"
     AUDIT = "audit"
     EXPOSURE = "exposure"
@@ -385,6 +386,45 @@ class Outside(Plain):
     """SHA-256 over its files."""
 
 
+class Fate(StrEnum):
+    """What the compiler makes of a mutant."""
+
+    DISTINCT = "distinct"
+    """A kernel of its own, which is booted."""
+    SAME = "same"
+    """The same as without the mutant."""
+    DUPLICATE = "duplicate"
+    """The same as another mutant."""
+    BROKEN = "broken"
+    """Nothing: it does not compile, or does not link."""
+    UNREACHED = "unreached"
+    """Nothing: the configuration leaves its line out."""
+
+
+def again(variant: str) -> str:
+    """Return the variant that boots the kernel of a mutant a second time.
+
+    On a busy host a proof may find what is not there, but hardly twice.
+    """
+    return f"{variant}-again"
+
+
+class MutantPlan(Plain):
+    """A line of a series that was changed, to see whether the proofs notice."""
+
+    file: str
+    """In the kernel's tree."""
+    line: int
+    """Its number there, with the series."""
+    hunk: str
+    """The change, as lines of a diff."""
+    does: str
+    """What it does, as a verb and its object."""
+    fate: Fate
+    accepted: str = ""
+    """Why it need not be noticed; empty: it must be."""
+
+
 class HostLoad(Plain):
     """What disturbs the boots of a run on purpose."""
 
@@ -494,6 +534,10 @@ class RunPlan(Plain):
     """Variant -> what it is for (audit)."""
     must: dict[str, Outcome] = Field(default_factory=dict)
     """Option -> the least that the user's policy demands (audit)."""
+    mutants: dict[str, MutantPlan] = Field(default_factory=dict)
+    """Id -> a mutant that was compiled; each distinct one is a variant (mutate)."""
+    kunit: str = ""
+    """The KUnit suites that run as mutants boot; empty: none do (mutate)."""
     layouts: dict[int, Layout] = Field(default_factory=dict)
     """Repeat -> the layout of memory of those boots, if not the usual one (price)."""
     work: Work
@@ -523,6 +567,7 @@ class RunPlan(Plain):
             Kind.AUDIT: ("options", "attacks", "audited"),
             Kind.EXPOSURE: ("watched",),
             Kind.PROVE: ("control", "proofs"),
+            Kind.MUTATE: ("control", "hardened", "proofs", "mutants"),
             Kind.STRESS: ("trial",),
             Kind.EVENTS: ("trial", "scripts"),
             Kind.SELFTEST: ("baseline", "load"),
@@ -574,6 +619,12 @@ class RunPlan(Plain):
         """The variants that this plan boots: all, unless it is a part of another."""
         names = {slot.variant for slot in self.slots}
         return {name: each for name, each in self.variants.items() if name in names}
+
+    def mutant_of(self, variant: str) -> str:
+        """Return the id of the mutant that a variant boots; empty: it boots none."""
+        names = {name: name for name in self.mutants}
+        names |= {again(name): name for name in self.mutants}
+        return names.get(variant, "")
 
     def twin_seed(self, slot: Slot) -> int | None:
         """Return what the random numbers of a twin start from; None: it is none."""

@@ -2,8 +2,8 @@
 
 A price has a line for each row of its JSON, under the same names. A proof has a line
 for each attack on each variant, an exposure one for each workload under each variant, a
-trial one for each boot, an audit one for each attack in each role, a selftest one for
-each pair of boots that differ.
+trial one for each boot, mutants one for each of them that was booted, an audit one for
+each attack in each role, a selftest one for each pair of boots that differ.
 """
 
 import csv
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from temper.analysis.audit import AuditReport
 from temper.analysis.exposure import ExposureReport, StretchRow
 from temper.analysis.models import PriceReport, PriceRow, ProofReport
+from temper.analysis.mutants import MutateReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 from temper.report.as_json import Report
@@ -25,6 +26,7 @@ _PRICE = tuple(
 _PROOF = ("variant", "proof", "outcome", "expected", "reasons", "limit")
 _EXPOSURE = tuple(StretchRow.model_fields)
 _SELFTEST = ("pair", "what", "outliers")
+_MUTATE = ("mutant", "file", "line", "does", "noticed_by", "how", "accepted")
 _AUDIT = ("option", "attack", "role", "outcome", "tries", "landed", "why")
 _TRIAL = ("variant", "clean", "wall_seconds", "wrong", "never_done")
 
@@ -40,19 +42,23 @@ def to_csv(report: Report) -> str:
 
 
 def _table(report: Report) -> tuple[tuple[str, ...], Iterable[_Line]]:
+    table: tuple[tuple[str, ...], Iterable[_Line]]
     match report:
         case PriceReport():
-            return _PRICE, _prices(report)
+            table = _PRICE, _prices(report)
         case ProofReport():
-            return _PROOF, _proofs(report)
+            table = _PROOF, _proofs(report)
+        case MutateReport():
+            table = _MUTATE, _mutants(report)
         case AuditReport():
-            return _AUDIT, _attacks(report)
+            table = _AUDIT, _attacks(report)
         case TrialReport():
-            return _TRIAL, _boots(report)
+            table = _TRIAL, _boots(report)
         case ExactnessReport():
-            return _SELFTEST, _pairs(report)
+            table = _SELFTEST, _pairs(report)
         case ExposureReport():
-            return _EXPOSURE, (row.model_dump(mode="json") for row in report.rows)
+            table = _EXPOSURE, (row.model_dump(mode="json") for row in report.rows)
+    return table
 
 
 def _prices(report: PriceReport) -> Iterable[_Line]:
@@ -71,6 +77,19 @@ def _proofs(report: ProofReport) -> Iterable[_Line]:
                 "reasons": "; ".join(found.reasons),
                 "limit": proof in report.limits,
             }
+
+
+def _mutants(report: MutateReport) -> Iterable[_Line]:
+    for found in report.mutants:
+        yield {
+            "mutant": found.id,
+            "file": found.file,
+            "line": found.line,
+            "does": found.does,
+            "noticed_by": found.noticed.by if found.noticed else "",
+            "how": found.noticed.how if found.noticed else "",
+            "accepted": found.accepted,
+        }
 
 
 def _attacks(report: AuditReport) -> Iterable[_Line]:

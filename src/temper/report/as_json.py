@@ -8,6 +8,7 @@ from temper.analysis.diff_models import DiffReport
 from temper.analysis.exposure import ExposureReport
 from temper.analysis.history import HistoryReport
 from temper.analysis.models import PriceReport, ProofReport
+from temper.analysis.mutants import MutateReport
 from temper.analysis.selftest import ExactnessReport
 from temper.analysis.trial import TrialReport
 
@@ -19,6 +20,7 @@ Data = Report | DiffReport | HistoryReport
 SCHEMAS: dict[str, type[Data]] = {
     "price.v2.json": PriceReport,
     "prove.v2.json": ProofReport,
+    "mutate.v1.json": MutateReport,
     "audit.v1.json": AuditReport,
     "exposure.v1.json": ExposureReport,
     "trial.v1.json": TrialReport,

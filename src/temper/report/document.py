@@ -44,6 +44,13 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Code:
+    """Lines of code, such as those of a patch."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Cell:
     """A cell of a table."""
 
@@ -184,6 +191,7 @@ Block = (
     Paragraph
     | Bullets
     | Command
+    | Code
     | Table
     | Plots
     | Chart

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from temper.report.document import Cell, Table, Tone
+from temper.report.document import Cell, Code, Command, Table, Tone
 
 WIDTH = 78
 BARS = 4
@@ -193,6 +193,26 @@ def command_lines(command: str, width: int) -> list[str]:
         used = len(_INDENT) + len(" ".join([*lines[-1], word]))
         lines[-1].append(word)
     return f" \\\n{_INDENT}".join(map(" ".join, lines)).splitlines()
+
+
+def code_lines(block: Code | Command, width: int) -> list[str]:
+    """Break lines of code that are longer than ``width``; tabs become spaces.
+
+    A line of a command is longer only if a single word is.
+    """
+    if isinstance(block, Command):
+        return command_lines(block.line, width)
+    return [
+        part
+        for line in block.lines
+        for part in textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=_INDENT * 3,
+            drop_whitespace=False,
+        )
+        or [""]
+    ]
 
 
 def fits(table: Table) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from temper.report.document import (
     Block,
     Bullets,
+    Code,
     Command,
     Document,
     Framed,
@@ -14,7 +15,7 @@ from temper.report.document import (
     Table,
     Tone,
 )
-from temper.report.layout import WIDTH, Grid, command_lines, grids
+from temper.report.layout import WIDTH, Grid, code_lines, grids
 from temper.report.text import text_blocks
 
 
@@ -48,8 +49,8 @@ def _block(block: Block, level: int) -> Iterable[str]:
             yield _wrap(block.text)
         case Bullets():
             yield _bullets(block.lines)
-        case Command():
-            yield _command(block.line)
+        case Command() | Code():
+            yield _code(block)
         case Table():
             yield from map(_grid, grids(block))
         case Section():
@@ -79,9 +80,9 @@ def _line(cells: Sequence[str], widths: Sequence[int], texts: Collection[int]) -
     return "| " + " | ".join(padded) + " |"
 
 
-def _command(command: str) -> str:
-    lines = command_lines(command, WIDTH - len(_CODE))
-    return "\n".join(f"{_CODE}{line}" for line in lines)
+def _code(block: Command | Code) -> str:
+    lines = code_lines(block, WIDTH - len(_CODE))
+    return "\n".join(f"{_CODE}{line}".rstrip() for line in lines)
 
 
 _CODE = "    "

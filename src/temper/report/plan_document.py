@@ -16,7 +16,7 @@ def plan_document(plan: RunPlan, estimate: Estimate) -> Document:
         title=plan.full_title,
         conclusion=[Paragraph(_conclusion(estimate))],
         blocks=[
-            Section("Kernels", [Bullets(list(_kernels(estimate)))]),
+            Section("Kernels", [Bullets([*_kernels(estimate), *_mutants(plan)])]),
             Section("Boots", list(_boots(plan, estimate))),
         ],
     )
@@ -26,6 +26,11 @@ def _kernels(estimate: Estimate) -> Iterable[str]:
     for kernel, variants, build in estimate.kernels.values():
         state = "to be built" if build else _state(kernel)
         yield f"{kernel.title}: {state}, for {', '.join(variants)}"
+
+
+def _mutants(plan: RunPlan) -> Iterable[str]:
+    if booted := set(filter(None, map(plan.mutant_of, plan.booted))):
+        yield f"{len(booted)} mutants: built in one tree, each before its first boot"
 
 
 def _state(kernel: KernelPlan) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from temper.report.document import (
     Block,
     Bullets,
+    Code,
     Command,
     Document,
     Framed,
@@ -18,7 +19,14 @@ from temper.report.document import (
     Table,
     Tone,
 )
-from temper.report.layout import BARS, WIDTH, Grid, Line, command_lines, grids
+from temper.report.layout import (
+    BARS,
+    WIDTH,
+    Grid,
+    Line,
+    code_lines,
+    grids,
+)
 from temper.report.text import text_blocks
 
 _STYLES = {
@@ -73,8 +81,8 @@ class _Writer:
             case Bullets():
                 self._bullets(block.lines)
                 self.gap()
-            case Command():
-                for line in command_lines(block.line, self._width):
+            case Command() | Code():
+                for line in code_lines(block, self._width):
                     self._console.print(Text(line), soft_wrap=True)
                 self.gap()
             case Table():

@@ -85,7 +85,7 @@ class Workshop:
         Raises InputError if source, patches or compiler have changed since the plan
         was made, and whatever ``temper.kernel.build`` raises.
         """
-        spec = self._spec(plan)
+        spec = self.spec(plan)
         if spec.key() != plan.key:
             raise InputError(
                 f"{plan.title}: source, patches or compiler have changed since the "
@@ -149,11 +149,12 @@ class Workshop:
         """
         if not plan.image:
             # Its final configuration has all of them, or it does not build.
-            check_needs(needs, self._spec(plan).wanted, plan.title)
+            check_needs(needs, self.spec(plan).wanted, plan.title)
         elif options := self._image(plan).options:
             check_needs(needs, options, plan.title)
 
-    def _spec(self, plan: KernelPlan) -> KernelSpec:
+    def spec(self, plan: KernelPlan) -> KernelSpec:
+        """Return what decides a kernel that is built."""
         return KernelSpec(
             arch=self.arch,
             source=source_at(absolute(plan.source), self.cache),
@@ -208,15 +209,16 @@ class Workshop:
 
 
 def prepare(plan: RunPlan, cache: Cache, progress: Progress) -> Prepared:
-    """Build or find all that the boots of ``plan`` need."""
+    """Build or find all that the boots of ``plan`` need, but for those of mutants."""
     workshop = Workshop(arch_named(plan.arch), cache, progress)
-    kernels = dict.fromkeys(variant.kernel for variant in plan.booted.values())
+    booted = {name: v for name, v in plan.booted.items() if not plan.mutant_of(name)}
+    kernels = dict.fromkeys(variant.kernel for variant in booted.values())
     for kernel in kernels:
         # Whatever is wrong with a kernel shows before anything is built.
         workshop.check_needs(kernel, plan.work.needs)
     # Once for each kernel: what is in the cache is read whole whenever it is used.
     made = {kernel: workshop.setup(kernel, plan.work) for kernel in kernels}
-    setups = {name: made[variant.kernel] for name, variant in plan.booted.items()}
+    setups = {name: made[variant.kernel] for name, variant in booted.items()}
     if plan.watched:
         setups = _watching(plan, plan.watched, setups, workshop)
     if plan.outside:

@@ -1,0 +1,63 @@
+"""Reads what mutants of a feature need not be noticed: ``features/*/mutants.toml``."""
+
+from collections.abc import Collection
+from typing import Literal
+
+from pydantic import Field
+
+from temper.catalog import Feature
+from temper.errors import InputError
+from temper.record.plan import Plain
+from temper.toml import read_toml
+
+GUIDE = "docs/mutants.md lists every field"
+
+
+class Accepted(Plain):
+    """A mutant that no proof has to notice, and why."""
+
+    mutant: str
+    """Its id."""
+    why: Literal["equivalent", "performance", "message", "robustness"]
+    """It is as secure; only slower or faster; only says something else; or only fails
+    where the code it is in does not run, such as after another failure."""
+    reason: str = Field(min_length=20)
+    """A sentence, for this mutant."""
+
+
+class Mutation(Plain):
+    """What there is to know of a feature's mutants."""
+
+    kunit: str = ""
+    """The KUnit suites of the series, which run as mutants boot: a name, or a pattern
+    as the kernel takes one; empty: there are none."""
+    accepted: tuple[Accepted, ...] = ()
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Return id -> why it is accepted."""
+        return {each.mutant: f"{each.why}: {each.reason}" for each in self.accepted}
+
+
+def mutation_of(feature: Feature, mutants: Collection[str]) -> Mutation:
+    """Return what a feature says of its mutants; it may say nothing.
+
+    ``mutants``: the ids of all that its series has. Raises InputError for a reason
+    whose mutant is not among them any more, or that is there twice.
+    """
+    path = feature.folder / "mutants.toml"
+    if not path.exists():
+        return Mutation()
+    mutation = read_toml(path, Mutation, GUIDE)
+    names = [each.mutant for each in mutation.accepted]
+    for name in names:
+        if name not in mutants:
+            raise InputError(
+                f"{path}: the reason for mutant {name} is stale: the series has no "
+                "such mutant any more",
+                "remove it; if the line only moved to other company, its mutant has a "
+                "new id",
+            )
+        if names.count(name) > 1:
+            raise InputError(f"{path}: mutant {name} is there twice")
+    return mutation

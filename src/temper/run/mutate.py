@@ -1,0 +1,168 @@
+"""Plans a run that boots mutants of a feature's series."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from temper.catalog import Feature, Variant
+from temper.digest import key_of
+from temper.errors import InputError
+from temper.kernel import Cache, KernelSpec, source_tree
+from temper.kernel.mutants import Mutant, series_mutants
+from temper.kernel.series import series_texts
+from temper.kernel.survey import survey
+from temper.mutation import Mutation, mutation_of
+from temper.progress import Progress
+from temper.record.outcome import Outcome
+from temper.record.plan import (
+    Fate,
+    KernelPlan,
+    Kind,
+    MutantPlan,
+    RunPlan,
+    Slot,
+    VariantPlan,
+    again,
+)
+from temper.run.planner import Planner
+from temper.run.prepare import Workshop
+
+WHOLE = "unmutated"
+"""The variant with the series as it is: what proofs find there is no mutant's doing."""
+
+
+@dataclass(frozen=True)
+class Mutable:
+    """The series of a kernel, and all its mutants."""
+
+    texts: Mapping[str, str]
+    """File -> its text with the series."""
+    mutants: Mapping[str, Mutant]
+    """By id, in the order of a sample."""
+
+    @classmethod
+    def of(cls, spec: KernelSpec, cache: Cache, progress: Progress) -> "Mutable":
+        """Change each line that the series of ``spec`` adds.
+
+        Raises InfraError if universalmutator is not installed, and SeriesError.
+        """
+        pristine = source_tree(spec.source, cache, progress)
+        before, texts = series_texts(pristine, spec.patches)
+        found = series_mutants(before, texts)
+        touched = {mutant.file for mutant in found}
+        return cls(
+            {file: text for file, text in texts.items() if file in touched},
+            {mutant.id: mutant for mutant in found},
+        )
+
+
+def plan_mutate(
+    planner: Planner, feature: Feature, sample: int | None, workshop: Workshop
+) -> RunPlan:
+    """Plan to boot ``sample`` distinct mutants of a feature's series; None: all.
+
+    It compiles them to find out which are distinct, unless the cache knows. Raises
+    InputError for a feature without a proof, for a sample that is none, and for a
+    stale reason in the feature's mutants.toml, and whatever building raises.
+    """
+    if sample is not None and sample < 1:
+        raise InputError(f"a sample of {sample} mutants is none", "use at least 1")
+    if not feature.proofs:
+        raise InputError(f"{feature.name} has no proof that could notice a mutant")
+    whole = feature.variants[feature.hardened[0]]
+    options = (*whole.config, *feature.sabotage.config)
+    whole = whole.model_copy(update={"config": options})
+    spec = workshop.spec(planner.kernel(feature, whole))
+    mutable = Mutable.of(spec, workshop.cache, workshop.progress)
+    mutation = mutation_of(feature, mutable.mutants)
+    fates = survey(
+        spec,
+        mutable.texts,
+        list(mutable.mutants.values()),
+        sample,
+        workshop.cache,
+        workshop.progress,
+    )
+    distinct = [name for name, fate in fates.items() if fate is Fate.DISTINCT]
+    if not distinct:
+        raise InputError(f"{feature.name} has no mutant that differs in object code")
+    plan = planner.prove(_with_mutants(feature, whole, mutation, distinct))
+    mutants = {variant: name for name in distinct for variant in (name, again(name))}
+    words = ["--sample", sample] if sample else []
+    return RunPlan(
+        **{
+            **dict(plan),
+            "kind": Kind.MUTATE,
+            "variants": {
+                name: _keyed(variant, mutants.get(name, ""))
+                for name, variant in plan.variants.items()
+            },
+            "mutants": {
+                name: _mutant_plan(mutable, name, fate, mutation)
+                for name, fate in fates.items()
+            },
+            "kunit": mutation.kunit,
+            "variants_left_out": (),
+            "slots": tuple(_slots(plan)),
+            "command": planner.command("mutate", feature.name, *words),
+        }
+    )
+
+
+def _with_mutants(
+    feature: Feature, whole: Variant, mutation: Mutation, mutants: Iterable[str]
+) -> Feature:
+    """Return the feature with mutants for variants, beside control and whole series."""
+    suites = f"kunit.filter_glob={mutation.kunit}" if mutation.kunit else ""
+    cmdline = f"{whole.cmdline} {suites}".strip()
+    held = {"cmdline": cmdline, "expect": Outcome.BLOCKED, "in_force": True}
+    whole = whole.model_copy(update=held)
+    named = {WHOLE: "the series", **{name: f"mutant {name}" for name in mutants}}
+    variants = {feature.control: feature.variants[feature.control]}
+    for name, title in named.items():
+        for variant, suffix in ((name, ""), (again(name), ", once more")):
+            variants[variant] = whole.model_copy(update={"title": title + suffix})
+    return feature.model_copy(
+        update={
+            "variants": variants,
+            "baseline": feature.control,
+            "hardened": (WHOLE,),
+            "sabotages": {},
+        }
+    )
+
+
+def _slots(plan: RunPlan) -> Iterator[Slot]:
+    """Yield a mutant's boots one after the other, and second boots after all others.
+
+    What keeps the host busy has gone by then, perhaps. Second boots have no twins:
+    those are alike on every host, so what they notice needs no second look.
+    """
+    second = {again(name) for name in plan.variants}
+    for name in sorted(plan.variants, key=lambda name: name in second):
+        for slot in plan.slots:
+            needless = name in second and plan.twin_seed(slot) is not None
+            if slot.variant == name and not needless:
+                yield slot
+
+
+def _keyed(variant: VariantPlan, mutant: str) -> VariantPlan:
+    """Give a mutant's kernel a key of its own."""
+    if not mutant:
+        return variant
+    key = key_of({"kernel": variant.kernel.key, "mutant": mutant})
+    kernel: KernelPlan = variant.kernel.model_copy(update={"key": key})
+    return variant.model_copy(update={"kernel": kernel})
+
+
+def _mutant_plan(
+    mutable: Mutable, name: str, fate: Fate, mutation: Mutation
+) -> MutantPlan:
+    mutant = mutable.mutants[name]
+    return MutantPlan(
+        file=mutant.file,
+        line=mutant.line,
+        hunk=mutant.hunk(mutable.texts[mutant.file]),
+        does=mutant.does,
+        fate=fate,
+        accepted=mutation.reasons.get(name, ""),
+    )

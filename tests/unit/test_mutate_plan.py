@@ -1,0 +1,286 @@
+"""What is planned for mutants, and what is refused."""
+
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from rich.console import Console
+
+from made_up import WORK, kernel_facts
+from temper.analysis.estimate import estimate
+from temper.arch import arch_named
+from temper.catalog import Feature, Variant, feature_named
+from temper.errors import InputError
+from temper.kernel import Cache, KernelSpec
+from temper.kernel.mutants import Mutant
+from temper.mutation import Mutation, mutation_of
+from temper.progress import Quiet
+from temper.record.outcome import Outcome
+from temper.record.plan import Fate, KernelPlan, Kind, RunPlan, Work, again
+from temper.report.plan_document import plan_document
+from temper.report.terminal import print_documents
+from temper.run import mutants, mutate
+from temper.run.mutants import with_mutants
+from temper.run.mutate import Mutable, plan_mutate
+from temper.run.planner import Planner
+from temper.run.prepare import Prepared, Setup, Workshop
+
+KSTACK = feature_named("kstack")
+FILE, HEADER = "kernel/key.c", "include/linux/key.h"
+MUTABLE = Mutable(
+    {FILE: "a;\nb;\n", HEADER: "c;\n"},
+    {
+        "0a": Mutant("0a", FILE, 1, "/*a;*/", "drops the statement"),
+        "0b": Mutant("0b", FILE, 2, "/*b;*/", "drops the statement"),
+        "0c": Mutant("0c", HEADER, 1, "/*c;*/", "drops the statement"),
+    },
+)
+FATES = {"0a": Fate.DISTINCT, "0b": Fate.BROKEN, "0c": Fate.DISTINCT}
+
+
+BOOTED = [
+    *("unmutated", again("unmutated")),
+    *("0a", again("0a"), "0c", again("0c")),
+]
+
+
+class PaperPlanner(Planner):
+    """Plans runs whose kernels and programs nobody will build."""
+
+    def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
+        options = (*feature.config, *variant.config)
+        return KernelPlan(key="3f9c", options=options)
+
+    def _work(self, job: tuple[str, ...], *_: object, **__: object) -> Work:
+        return WORK.model_copy(update={"job": job, "modules": ()})
+
+
+class PaperWorkshop(Workshop):
+    """Builds nothing."""
+
+    def spec(self, plan: KernelPlan) -> KernelSpec:
+        return cast(KernelSpec, Spec(plan.key))
+
+    def setup(self, plan: KernelPlan, work: Work) -> Setup:
+        return Setup(Path("whole"), kernel_facts(), ())
+
+
+class Spec:
+    """The specification of a kernel that nobody will build."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def key(self) -> str:
+        return self._key
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return PaperWorkshop(arch_named("x86_64"), Cache(tmp_path), Quiet())
+
+
+@pytest.fixture(autouse=True)
+def _series(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Mutable, "of", lambda *_: MUTABLE)
+    monkeypatch.setattr(mutate, "survey", lambda *_: FATES)
+    said = Mutation.model_validate(
+        {
+            "kunit": "randomize_kstack",
+            "accepted": [
+                {
+                    "mutant": "0c",
+                    "why": "equivalent",
+                    "reason": "Nobody reads the value again.",
+                }
+            ],
+        }
+    )
+    monkeypatch.setattr(mutate, "mutation_of", lambda *_: said)
+
+
+def planned(
+    workshop: Workshop, sample: int | None = 2, feature: Feature = KSTACK
+) -> RunPlan:
+    planner = PaperPlanner(workshop.arch, workshop.cache)
+    return plan_mutate(planner, feature, sample, workshop)
+
+
+def test_a_mutant_is_a_variant_that_must_hold(workshop: Workshop) -> None:
+    plan = planned(workshop)
+    assert (plan.kind, plan.control, plan.hardened) == (
+        Kind.MUTATE,
+        "off",
+        ("unmutated",),
+    )
+    assert list(plan.variants) == ["off", *BOOTED]
+    whole = plan.variants["unmutated"]
+    for name in ("0a", "0c"):
+        variant = plan.variants[name]
+        assert variant.expect == dict.fromkeys(KSTACK.proofs, Outcome.BLOCKED)
+        assert variant.in_force
+        assert (variant.cmdline, variant.cpu) == (whole.cmdline, whole.cpu)
+        assert variant.kernel.options == whole.kernel.options
+    assert len({variant.kernel.key for variant in plan.variants.values()}) == 3
+
+
+def test_it_has_the_options_of_sabotages_and_the_tests(workshop: Workshop) -> None:
+    whole = planned(workshop).variants["unmutated"]
+    assert set(KSTACK.sabotage.config) <= set(whole.kernel.options)
+    words = whole.cmdline.split()
+    assert {"randomize_kstack_offset=on", "kunit.filter_glob=randomize_kstack"} <= set(
+        words
+    )
+    assert "kunit.enable=0" not in words
+
+
+def test_second_boots_come_after_all_others(workshop: Workshop) -> None:
+    """What kept the host busy during the first may have gone by then."""
+    slots = [slot.variant for slot in planned(workshop).slots]
+    assert list(dict.fromkeys(slots)) == ["off", *BOOTED[::2], *BOOTED[1::2]]
+    assert slots == sorted(slots, key=list(dict.fromkeys(slots)).index)
+    assert slots.count("0a") == 3, "one boot, and two twins"
+    assert slots.count(again("0a")) == 1, "twins are alike, so they boot once"
+
+
+def test_all_that_were_compiled_are_told_of(workshop: Workshop) -> None:
+    plan = planned(workshop)
+    assert {name: each.fate for name, each in plan.mutants.items()} == FATES
+    assert plan.mutants["0c"].accepted == "equivalent: Nobody reads the value again."
+    assert plan.mutants["0a"].accepted == ""
+    assert "+/*a;*/" in plan.mutants["0a"].hunk
+    assert plan.kunit == "randomize_kstack"
+
+
+def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:
+    plan = planned(workshop)
+    takes = estimate(plan, (), seconds_a_build=100, seconds_a_boot=10, at_once=2)
+    assert [names for _, names, _ in takes.kernels.values()] == [
+        ("off", "unmutated", again("unmutated"))
+    ]
+    out = StringIO()
+    print_documents(Console(file=out, width=78), [plan_document(plan, takes)])
+    assert "2 mutants: built in one tree" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("sample", "command"),
+    [
+        (2, "temper mutate kstack --sample 2 --arch x86_64"),
+        (None, "temper mutate kstack --arch x86_64"),
+    ],
+)
+def test_the_command_makes_the_same_run(
+    workshop: Workshop, sample: int | None, command: str
+) -> None:
+    assert planned(workshop, sample).command == command
+
+
+def test_what_cannot_be_mutated_is_refused(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="a sample of 0 mutants"):
+        planned(workshop, 0)
+    without = KSTACK.model_copy(update={"proofs": {}})
+    with pytest.raises(InputError, match="no proof"):
+        planned(workshop, feature=without)
+    monkeypatch.setattr(mutate, "survey", lambda *_: {"0b": Fate.BROKEN})
+    with pytest.raises(InputError, match="no mutant that differs"):
+        planned(workshop)
+
+
+def said(folder: Path, *mutants: str) -> Feature:
+    """Return a feature that gives reasons for mutants."""
+    text = "".join(
+        f'[[accepted]]\nmutant = "{name}"\nwhy = "message"\n'
+        'reason = "It only says something else."\n'
+        for name in mutants
+    )
+    (folder / "mutants.toml").write_text(text)
+    return KSTACK.model_copy(update={"folder": folder})
+
+
+def test_a_stale_reason_is_an_error(tmp_path: Path) -> None:
+    feature = said(tmp_path, "0a", "0f")
+    assert mutation_of(feature, ["0a", "0f"]).reasons.keys() == {"0a", "0f"}
+    with pytest.raises(InputError, match="mutant 0f is stale"):
+        mutation_of(feature, ["0a", "0b"])
+
+
+def test_a_second_reason_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="0a is there twice"):
+        mutation_of(said(tmp_path, "0a", "0a"), ["0a"])
+
+
+def test_a_feature_may_say_nothing(tmp_path: Path) -> None:
+    feature = KSTACK.model_copy(update={"folder": tmp_path})
+    assert mutation_of(feature, []) == Mutation()
+
+
+class PaperTree:
+    """A tree in which no mutant is made."""
+
+    def __init__(self, work: Path) -> None:
+        self.made: list[str] = []
+        self.build: Any = type("Build", (), {"work": work, "out": work, "spec": None})
+        self._image = work / "bzImage"
+        self._image.write_text("")
+
+    def image(self, mutant: Mutant) -> Path:
+        self.made.append(mutant.id)
+        self._image.write_text(mutant.id)
+        return self._image
+
+    def __enter__(self) -> "PaperTree":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PaperTree:
+    paper = PaperTree(tmp_path)
+    monkeypatch.setattr(mutants, "mutant_tree", lambda *_: paper)
+    monkeypatch.setattr(mutants, "devel_of", lambda *_: None)
+    return paper
+
+
+def ready(plan: RunPlan, names: Sequence[str] = ("off", "unmutated")) -> Prepared:
+    return Prepared(
+        plan, {name: Setup(Path(name), kernel_facts(), ()) for name in names}
+    )
+
+
+def test_a_mutant_is_made_when_it_is_asked_for_and_once(
+    workshop: Workshop, tree: PaperTree
+) -> None:
+    with with_mutants(ready(planned(workshop)), workshop) as prepared:
+        assert tree.made == []
+        first, second = prepared.setups["0a"], prepared.setups["0c"]
+        assert prepared.setups[again("0a")] == first
+        assert tree.made == ["0a", "0c"]
+        assert (first.image.read_text(), second.image.read_text()) == ("0a", "0c")
+        assert prepared.setups["off"].image == Path("off")
+        assert first.kernel.key == prepared.plan.variants["0a"].kernel.key
+
+
+def test_a_series_that_changed_meanwhile_is_refused(
+    workshop: Workshop, tree: PaperTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PaperWorkshop, "spec", lambda *_: Spec("other"))
+    with (
+        pytest.raises(InputError, match="have changed since"),
+        with_mutants(ready(planned(workshop)), workshop),
+    ):
+        pass
+
+
+def test_without_mutants_no_tree_is_built(workshop: Workshop, tree: PaperTree) -> None:
+    plan = planned(workshop)
+    slots = tuple(slot for slot in plan.slots if slot.variant == "off")
+    part = ready(plan.model_copy(update={"slots": slots}))
+    with with_mutants(part, workshop) as prepared:
+        assert prepared is part

@@ -1,0 +1,364 @@
+"""What notices a mutant, what survives, and how that is told."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from samples import STARTED, facts
+
+from made_up import WORK, run_plan, variant_plan
+from temper.analysis.checks import Result, suites
+from temper.analysis.kunit import kunit_results
+from temper.analysis.mutants import MutantFound, MutateReport, mutate_report
+from temper.cli.reports import status_of
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.outcome import Outcome
+from temper.record.plan import (
+    Fate,
+    Kind,
+    MutantPlan,
+    ProofPlan,
+    RunPlan,
+    Slot,
+    Twins,
+    VariantPlan,
+    again,
+)
+from temper.report.html import to_html
+from temper.report.markdown import to_markdown
+from temper.report.mutate_document import mutate_document
+from temper.report.terminal import print_documents
+
+CALLS = 20_000
+ATTACK = f"attack {CALLS}"
+TWIN = "twins 20000"
+RANDOM = (np.random.default_rng(1).integers(0, 64, CALLS) * 16).tolist()
+CONSTANT = [0] * CALLS
+KUNIT = """\
+[    0.4]     KTAP version 1
+[    0.4]     # Subtest: randomize_kstack
+[    0.4]     ok 1 test_even
+[    0.5]     ok 2 test_keys
+[    0.5]     ok 3 test_large # SKIP there is no memory
+[    0.5] ok 1 randomize_kstack
+"""
+HUNK = """\
+@@ kernel/randomize_kstack.c:88 @@
+ \tu64 now = ktime_get_coarse_boottime_ns();
+ 
+-\tWRITE_ONCE(per_cpu(kstack_key, cpu), a_very_long_name_of_a_function(key, and_more));
++\t/*WRITE_ONCE(per_cpu(kstack_key, cpu), key);*/"""
+
+
+BOOTED = ("unmutated", again("unmutated"), "0a", again("0a"))
+
+
+def mutant(fate: Fate = Fate.DISTINCT, **changes: object) -> MutantPlan:
+    given: dict[str, Any] = {
+        "file": "kernel/randomize_kstack.c",
+        "line": 88,
+        "hunk": HUNK,
+        "does": "drops the statement",
+        "fate": fate,
+    }
+    return MutantPlan(**{**given, **changes})
+
+
+def variant(name: str, expected: Outcome = Outcome.BLOCKED) -> VariantPlan:
+    return variant_plan(name, expect={"prediction": expected})
+
+
+def plan(accepted: str = "", kunit: str = "randomize_kstack") -> RunPlan:
+    """Plan to boot the control, the series, and one mutant, 0a."""
+    return run_plan(
+        {
+            "off": variant("off", Outcome.VULNERABLE),
+            **{name: variant(name) for name in BOOTED},
+        },
+        repeats=1,
+        kind=Kind.MUTATE,
+        control="off",
+        hardened=("unmutated",),
+        proofs={
+            "prediction": ProofPlan(
+                title="predict",
+                line=ATTACK,
+                judge="prediction",
+                params={"least_bits": 5, "level": 1e-6, "margin": 1.25},
+            )
+        },
+        mutants={
+            "0a": mutant(accepted=accepted),
+            "0b": mutant(Fate.BROKEN),
+            "0c": mutant(Fate.UNREACHED, line=161),
+            "0d": mutant(Fate.UNREACHED, line=161),
+        },
+        kunit=kunit,
+        work=WORK.model_copy(update={"job": (f"run {ATTACK}",), "exact": False}),
+        command="temper mutate kstack --sample 1 --arch x86_64",
+    )
+
+
+def boot(
+    name: str,
+    positions: list[int] = RANDOM,
+    on: bool = True,
+    console: str = KUNIT,
+    failed: str = "",
+    started: datetime = STARTED,
+    repeat: int = 0,
+) -> StoredBoot:
+    check = {"type": "in_force", "feature": "kstack", "on": on, "evidence": {}}
+    sent: list[dict[str, Any]] = [
+        check,
+        {"type": "start", "program": ATTACK},
+        {
+            "type": "definition",
+            "name": "displacement",
+            "values": (np.arange(1024) & ~15).tolist(),
+        },
+        {"type": "samples", "name": "stack_position", "values": positions},
+        {"type": "exit", "program": ATTACK, "status": 0},
+        {"type": "end"},
+    ]
+    records = [{"n": n, **record} for n, record in enumerate(sent)]
+    machine = {"exact": False, "clock": "the host's"}
+    return StoredBoot(
+        facts=facts(
+            name,
+            repeat,
+            machine=machine,
+            status="boot_error" if failed else "ok",
+            error=failed,
+            started=started,
+            wall_seconds=10,
+        ),
+        records=records,
+        console=console,
+    )
+
+
+def report(*boots: StoredBoot, planned: RunPlan | None = None) -> MutateReport:
+    """Judge a run in which all is as it must be but for ``boots``."""
+    usual = {
+        "off": boot("off", CONSTANT, on=False, console=""),
+        **{name: boot(name) for name in BOOTED},
+    }
+    told = {each.facts.variant: each for each in boots if not each.facts.repeat}
+    twins = [each for each in boots if each.facts.repeat]
+    return mutate_report(
+        StoredRun(
+            id=4,
+            plan=planned or plan(),
+            started=STARTED,
+            boots=[*(usual | told).values(), *twins],
+        )
+    )
+
+
+def the_mutant(found: MutateReport) -> MutantFound:
+    (mutant,) = found.mutants
+    return mutant
+
+
+def test_what_nothing_notices_survives() -> None:
+    found = report()
+    assert the_mutant(found).noticed is None
+    assert found.survivors == found.mutants
+    assert (found.score, found.clean, status_of(found)) == (0, False, 1)
+
+
+Spoil = Callable[[str], StoredBoot]
+"""Returns the boot of a variant, in which something is wrong."""
+
+NOTICED: dict[str, Spoil] = {
+    "boot": lambda name: boot(name, failed="it hung"),
+    "console": lambda name: boot(name, console=KUNIT + "[    3.1] BUG: bad page\n"),
+    "in force": lambda name: boot(name, on=False),
+    "KUnit": lambda name: boot(name, console=KUNIT.replace("ok 2", "not ok 2")),
+    "prediction": lambda name: boot(name, CONSTANT),
+}
+
+
+def both(spoil: Spoil, variant: str = "0a") -> list[StoredBoot]:
+    return [spoil(variant), spoil(again(variant))]
+
+
+@pytest.mark.parametrize("by", NOTICED)
+def test_each_look_notices_by_itself(by: str) -> None:
+    found = report(*both(NOTICED[by]))
+    noticed = the_mutant(found).noticed
+    assert noticed
+    assert noticed.by == by
+    assert found.noticed_by == {by: 1}
+    assert (found.score, found.clean, status_of(found)) == (100, True, 0)
+
+
+@pytest.mark.parametrize("name", ["0a", again("0a")])
+def test_what_only_one_of_two_boots_notices_survives(name: str) -> None:
+    """A busy host makes proofs see what is not there."""
+    found = report(boot(name, CONSTANT))
+    (mutant,) = found.mutants
+    assert mutant.noticed is None
+    assert mutant.once
+    assert mutant.once.by == "prediction"
+    assert found.survivors == [mutant]
+    assert "One boot of two was noticed, by prediction: VULNERABLE" in text(found)
+
+
+def test_what_twins_notice_needs_no_second_look() -> None:
+    """Their machines are the same on every host."""
+    planned = plan()
+    (proof,) = planned.proofs.values()
+    alike = proof.model_copy(
+        update={
+            "line": TWIN,
+            "judge": "twins",
+            "twins": True,
+            "params": {"level": 1e-6, "margin": 1.25},
+        }
+    )
+    twins = Twins(job=(f"run {TWIN}",), seeds=(1, 2))
+    slots = [
+        Slot(variant=name, repeat=repeat)
+        for name in ("off", "unmutated", "0a")
+        for repeat in (1, 2)
+    ]
+    planned = RunPlan.model_validate(
+        {
+            **planned.model_dump(),
+            "proofs": {**planned.proofs, "twins": alike},
+            "twins": twins,
+            "slots": [*planned.slots, *slots],
+        }
+    )
+    boots = [
+        boot(slot.variant, on=slot.variant != "off", repeat=slot.repeat)
+        for slot in slots
+    ]
+    noticed = the_mutant(report(*boots, planned=planned)).noticed
+    assert noticed
+    assert noticed.by == "twins"
+
+
+def test_a_test_that_did_not_run_is_a_notice() -> None:
+    console = KUNIT.replace("[    0.5]     ok 2 test_keys\n", "")
+    boots = both(lambda name: boot(name, console=console))
+    noticed = the_mutant(report(*boots)).noticed
+    assert noticed
+    assert noticed.how == "test_keys failed"
+
+
+def test_what_a_proof_cannot_judge_is_a_notice() -> None:
+    """Nobody would have read PROVEN."""
+    noticed = the_mutant(report(*both(lambda name: boot(name, RANDOM[:100])))).noticed
+    assert noticed
+    assert noticed.how.startswith("UNSUPPORTED: ")
+
+
+def test_an_accepted_survivor_is_no_failure() -> None:
+    found = report(planned=plan(accepted="equivalent: nobody reads the value again"))
+    assert (found.survivors, found.excused) == ([], found.mutants)
+    assert (found.score, found.clean) == (100, True)
+
+
+UNSOUND: dict[str, list[StoredBoot]] = {
+    "unmutated is noticed by prediction": both(NOTICED["prediction"], "unmutated"),
+    "unmutated is noticed by in force": both(NOTICED["in force"], "unmutated"),
+    "no KUnit test ran on unmutated": both(
+        lambda name: boot(name, console=""), "unmutated"
+    ),
+    "prediction does not find off VULNERABLE": [boot("off", RANDOM, on=False)],
+}
+
+
+@pytest.mark.parametrize("why", UNSOUND)
+def test_without_a_sound_series_there_is_no_score(why: str) -> None:
+    found = report(*UNSOUND[why])
+    assert why in found.unsound
+    assert (found.score, found.clean) == (None, False)
+    assert f"NO SCORE: {why}" in text(found)
+
+
+def test_a_series_without_tests_needs_none() -> None:
+    silent = both(lambda name: boot(name, console=""), "unmutated")
+    assert report(*silent, planned=plan(kunit="")).unsound == ""
+
+
+def test_what_did_not_boot_yet_is_no_part_of_the_score() -> None:
+    planned = plan()
+    twice = planned.model_copy(
+        update={"slots": (*planned.slots, Slot(variant="0a", repeat=1))}
+    )
+    found = report(planned=twice)
+    assert (found.mutants, found.pending, found.score) == ([], ["0a"], None)
+    assert "NOT FINISHED: 1 mutant still to boot." in text(found)
+
+
+def test_a_skipped_test_is_no_result() -> None:
+    assert kunit_results(KUNIT) == {
+        "test_even": True,
+        "test_keys": True,
+        "randomize_kstack": True,
+    }
+
+
+def test_mutants_an_hour_are_from_the_first_boot_to_the_last() -> None:
+    planned, more = plan(), ("0e", again("0e"))
+    two = planned.model_copy(
+        update={
+            "variants": {**planned.variants, **{name: variant(name) for name in more}},
+            "mutants": {**planned.mutants, "0e": mutant()},
+            "slots": (
+                *planned.slots,
+                *(Slot(variant=name, repeat=0) for name in more),
+            ),
+        }
+    )
+    late = [boot(name, started=STARTED + timedelta(seconds=50)) for name in more]
+    assert report(*late, planned=two).per_hour == pytest.approx(120)
+    assert report().per_hour is None
+
+
+def text(found: MutateReport) -> str:
+    out = StringIO()
+    console = Console(file=out, width=78)
+    print_documents(console, [mutate_document(found)], full=True)
+    return out.getvalue()
+
+
+def test_a_survivor_is_shown_with_what_it_does() -> None:
+    said = text(report())
+    assert "SURVIVED: 0a drops the statement" in said
+    assert "kernel/randomize_kstack.c:88" in said
+    assert "kernel/randomize_kstack.c:161" in said
+    assert "0 % of 1 mutant noticed or accepted, 1 listed." in said
+    assert max(map(len, said.splitlines())) <= 78
+    markdown = to_markdown([mutate_document(report())], full=True)
+    assert max(map(len, markdown.splitlines())) <= 78
+    assert "+       /*WRITE_ONCE(per_cpu(kstack_key, cpu), key);*/" in markdown
+    assert "+\t/*WRITE_ONCE(per_cpu(kstack_key, cpu), key);*/" in to_html(
+        [mutate_document(report())]
+    )
+
+
+def test_a_reason_is_shown_with_its_mutant() -> None:
+    reason = "equivalent: nobody reads the value again"
+    said = text(report(planned=plan(accepted=reason)))
+    assert f"0a drops the statement: {reason}" in said
+    assert "100 % of 1 mutant noticed or accepted." in said
+
+
+def test_each_mutant_is_a_check() -> None:
+    def result(found: MutateReport) -> dict[str, Result]:
+        return {suite.name: suite.result for suite in suites(found)}
+
+    mutants, series = "mutate kstack: mutants", "mutate kstack: series"
+    assert result(report())[mutants] is Result.FAILED
+    assert result(report(*both(NOTICED["boot"])))[mutants] is Result.PASSED
+    unsound = report(*both(NOTICED["prediction"], "unmutated"))
+    assert result(unsound)[series] is Result.FAILED
