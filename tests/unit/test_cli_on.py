@@ -25,7 +25,8 @@ def test_whatever_can_be_parted_can_be_made_elsewhere() -> None:
         signature(command.callback).parameters
         for group in app.registered_groups
         for command in (group.typer_instance or app).registered_commands
-        if command.callback
+        # Mutants' kernels are built in one tree, when their boots are due.
+        if command.callback and command.callback.__name__ != "mutate"
     ]
     parted = [p for p in commands if "shard" in p]
     assert len(parted) == len([p for p in commands if "on" in p]) == 8
