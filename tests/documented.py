@@ -21,6 +21,7 @@ DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
     "docs/*.md",
+    "emulator/*.md",
     "features/**/*.md",
     "kernel/*.md",
     "libvgetrandom/*.md",
