@@ -379,3 +379,16 @@ def test_a_kernel_without_headers_is_named(served: FakeApt, cache: Cache) -> Non
     (served.folder / "shown").write_text("Depends: linux-base\n")
     with pytest.raises(InputError, match="depends on no package like"):
         plan_headers(RELEASE, ARCH, cache)
+
+
+@pytest.mark.parametrize(
+    ("sources", "place"),
+    [("", "/etc/apt"), ("deb http://nowhere bookworm main", "the file of --packages")],
+)
+def test_what_names_the_sources_is_to_be_checked(
+    sources: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeApt(tmp_path / "fake", monkeypatch).answers("exit 100")
+    with pytest.raises(InfraError) as caught:
+        apt_for(ARCH, Cache(tmp_path / "cache"), sources).resolve(["ask"])
+    assert caught.value.hint.startswith(f"check the network and {place}, ")

@@ -205,6 +205,21 @@ def test_a_host_without_debians_sites_says_so(
         source.source_lines("trixie")
 
 
+def test_a_source_that_cannot_be_fetched_blames_the_hosts_own_sites(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails = f"""#!/bin/sh
+case $1 in indextargets) cat <<'END'
+{SITES}END
+;; *) echo 'Err: no network'; exit 100;; esac
+"""
+    script(programs / "apt-get", fails)
+    release("bookworm", tmp_path, monkeypatch)
+    with pytest.raises(InfraError) as caught:
+        source.unpack_source("qemu", "trixie", Cache(tmp_path / "cache"), tmp_path)
+    assert caught.value.hint.startswith("check the network and /etc/apt,")
+
+
 def checked(programs: Path, said: str) -> overlays.OverlayCheck:
     script(programs / "aarch64-linux-gnu-gcc", "#!/bin/sh\n")
     qemu = script(programs / "qemu", f"#!/bin/sh\nprintf '{said}'\n")

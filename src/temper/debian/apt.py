@@ -54,6 +54,8 @@ class Apt:
     folder: Path
     sources: str = ""
     """Where packages come from, as in a file of /etc/apt; empty: as on the host."""
+    named_by: str = "/etc/apt"
+    """What says so, for who has to mend it."""
 
     def resolve(self, names: Collection[str]) -> tuple[Package, ...]:
         """Return packages and all that they depend on, by name.
@@ -185,8 +187,7 @@ class Apt:
 
     @property
     def _cure(self) -> str:
-        place = "the file of --packages" if self.sources else "/etc/apt"
-        return f"check the network and {place}, as for 'apt-get update'"
+        return f"check the network and {self.named_by}, as for 'apt-get update'"
 
     def _apt(self, words: Iterable[str], cwd: Path | None = None) -> Finished:
         need_tool("apt-get")

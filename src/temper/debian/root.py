@@ -36,7 +36,10 @@ def apt_for(arch: Arch, cache: Cache, sources: str = "") -> Apt:
     name = (
         f"{arch.debian}-{key_of({'sources': sources})[:16]}" if sources else arch.debian
     )
-    return Apt(arch, cache.apt / name, sources)
+    folder = cache.apt / name
+    if not sources:
+        return Apt(arch, folder)
+    return Apt(arch, folder, sources, "the file of --packages")
 
 
 def root(planned: Root, arch: Arch, cache: Cache, progress: Progress) -> Path:
