@@ -47,6 +47,19 @@ CAUGHT_BY = {
     "jiffies-key": {"seeds"},
     "derived-key": {"seeds"},
     "zero-at-boot": {"early"},
+    "only-ioctl": {"ways"},
+    "only-root": {"ways"},
+    "only-untraced": {"ways"},
+    "thread-state": {"ways"},
+    "vfork-state": {"ways"},
+    "exec-state": {"ways"},
+    "signal-state": {"ways"},
+    "fork-rewinds": {"storm"},
+    "chain-key": {"seeds"},
+    "turned-key": {"seeds"},
+    "crng-key": {"seeds"},
+    "gathered-key": {"seeds"},
+    "seldom-key": {"seeds"},
 }
 
 # Their kernel with nothing broken; it can stop its tick.
@@ -150,7 +163,7 @@ def test_keys_were_tried_after_a_suspend(proved: Answer, variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ["temper", *NOT_SABOTAGED])
 @pytest.mark.parametrize(
-    "proof", ["prediction", "across-tasks", "clock", "storm", "leak", "twins"]
+    "proof", ["prediction", "across-tasks", "clock", "storm", "leak", "twins", "ways"]
 )
 def test_a_small_effect_would_have_been_noticed(
     proved: Answer, variant: str, proof: str
@@ -190,6 +203,29 @@ def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
     assert found["keys_common"] == found["keys"]
     # They are drawn in forks, which do not keep to the same tick in both boots.
     assert found["states_common"] > 10
+
+
+# Sabotage -> the way that tells it, and no other: what the rest draw is sound.
+TOLD_BY = {
+    "only-root": {"user"},
+    "only-untraced": {"traced"},
+    "thread-state": {"thread"},
+    "vfork-state": {"vforked"},
+    "exec-state": {"execd"},
+    "signal-state": {"signalled", "traced"},
+}
+
+
+@pytest.mark.parametrize("variant", TOLD_BY)
+def test_each_way_is_tried_by_itself(proved: Answer, variant: str) -> None:
+    said = proved.report["evidence"][variant]["ways"]["reasons"]
+    ways = {reason.partition(":")[0] for reason in said}
+    assert ways and ways <= TOLD_BY[variant]
+
+
+def test_all_system_calls_are_tried(proved: Answer) -> None:
+    said = reasons(proved, "only-ioctl", "ways")
+    assert all(f"{call}: " in said for call in ("read", "write", "lseek"))
 
 
 @pytest.mark.parametrize("variant", CAUGHT_BY)

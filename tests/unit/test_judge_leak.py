@@ -41,12 +41,15 @@ def samples(**served: int) -> dict[str, Ints]:
     return found
 
 
-def judge(found: Arrays) -> Verdict:
+def judge(found: Arrays, suspends: bool = False) -> Verdict:
     """Judge what was found on a kernel with a tick of 10 ms."""
-    tick = np.array([10_000])
+    kernel = {
+        "leak_tick_us": np.array([10_000]),
+        "leak_suspends": np.array([int(suspends)]),
+    }
     return leak(
         found,
-        {**DEFINITION, "leak_tick_us": tick},
+        {**DEFINITION, **kernel},
         lifetime_ms=10,
         late_ms=6,
         level=1e-6,
@@ -133,13 +136,19 @@ def test_a_missing_scene_is_unsupported(name: str) -> None:
 
 
 def test_a_suspend_counts_where_there_is_one() -> None:
-    verdict = judge(samples(suspended=0))
+    verdict = judge(samples(suspended=0), suspends=True)
     assert verdict.outcome is Outcome.BLOCKED
     assert "after a suspend" in verdict.reasons[0]
     assert "suspend" not in judge(samples()).reasons[0]
-    late = judge(samples(suspended=30))
+    late = judge(samples(suspended=30), suspends=True)
     assert late.outcome is Outcome.VULNERABLE
     assert f"of calls after {BOUND} ms after a suspend" in late.reasons[0]
+
+
+def test_a_suspend_that_was_refused_is_unsupported() -> None:
+    verdict = judge(samples(), suspends=True)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons[0].startswith("0 calls (suspended after) are too few")
 
 
 def test_every_figure_is_documented() -> None:
@@ -148,6 +157,6 @@ def test_every_figure_is_documented() -> None:
     explained = set(re.findall(r"`([\w<>]+)`", table))
     names = (*SERVED, *FOREIGN, "suspended")
     scenes = "|".join(sorted(names, key=len, reverse=True))
-    for figure in judge(samples(suspended=0)).figures:
+    for figure in judge(samples(suspended=0), suspends=True).figures:
         general = re.sub(f"^({scenes})(_before|_after)?_", "<span>_", figure)
         assert general in explained, figure

@@ -13,7 +13,7 @@ from temper.stats.judging import Arrays, Verdict
 
 seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 
-STATES, KEYS, STORE = 2_000, 256, 12
+STATES, KEYS, STORE, NAPS, PAIRS = 2_000, 256, 12, 256, 32
 
 
 def words(count: int, bits: int = 64) -> Ints:
@@ -40,6 +40,9 @@ def samples() -> dict[str, Ints]:
         "seed_us": np.linspace(9_000, 11_000, 2 * KEYS).astype(np.int64),
         "seed_other": np.repeat(words(2, bits=63), KEYS),
         "seed_store": words(2 * KEYS * STORE + 7)[-2 * KEYS * STORE :] ^ (5 << 40),
+        "seed_nap_key": words(2 * KEYS + NAPS + 1)[-NAPS:],
+        "seed_first": words(PAIRS),
+        "seed_again": words(2 * PAIRS)[PAIRS:],
     }
 
 
@@ -61,7 +64,7 @@ def test_a_kernel_without_keys_is_judged_by_its_states() -> None:
     assert "keys" not in verdict.figures
 
 
-@pytest.mark.parametrize("what", ["seed_state", "seed_key"])
+@pytest.mark.parametrize("what", ["seed_state", "seed_key", "seed_nap_key"])
 def test_twelve_bits_are_noticed(what: str) -> None:
     found = samples()
     found[what] = words(len(found[what]), bits=12)
@@ -70,7 +73,7 @@ def test_twelve_bits_are_noticed(what: str) -> None:
     assert "came before" in verdict.reasons[0]
 
 
-@pytest.mark.parametrize("what", ["seed_state", "seed_key"])
+@pytest.mark.parametrize("what", ["seed_state", "seed_key", "seed_nap_key"])
 @pytest.mark.parametrize("bit", [0, 31, 63])
 def test_a_bit_that_stays_is_noticed(what: str, bit: int) -> None:
     found = samples()
@@ -124,10 +127,46 @@ def test_keys_that_serve_too_long_are_noticed(cpu: int) -> None:
     assert verdict.reasons == ["half of a CPU's keys served for 14.5 ms"]
 
 
-def test_a_host_that_is_busy_for_a_while_is_not_held_against_the_kernel() -> None:
+@pytest.mark.parametrize("cpu", [0, 1])
+def test_one_key_in_64_that_serves_too_long_is_noticed(cpu: int) -> None:
     found = samples()
-    found["seed_us"][: KEYS // 3] = 60_000
+    found["seed_us"][cpu * KEYS : (cpu + 1) * KEYS : 64] = 100_000
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons[0].startswith("one key of a CPU in 100 served for ")
+
+
+def test_one_key_that_serves_too_long_by_chance_is_not_held_against_it() -> None:
+    found = samples()
+    found["seed_us"][7] = 100_000
     assert judge(found).outcome is Outcome.BLOCKED
+
+
+def test_a_key_that_comes_again_from_the_same_memory_is_noticed() -> None:
+    found = samples()
+    found["seed_again"][5] = found["seed_first"][5]
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == [
+        "1 of 32 times the next key came again when memory was as it had been"
+    ]
+
+
+def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
+    """Or-ing random bits to a key sets more and more of them."""
+    found = samples()
+    found["seed_nap_key"] = found["seed_nap_key"] | words(NAPS, bits=63)
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert "a bit of the keys after naps is not even" in verdict.reasons[0]
+
+
+@pytest.mark.parametrize("what", ["seed_nap_key", "seed_first"])
+def test_a_kernel_whose_keys_were_not_all_tried_is_unsupported(what: str) -> None:
+    found = samples()
+    del found[what]
+    found.pop("seed_again") if what == "seed_first" else None
+    assert judge(found).outcome is Outcome.UNSUPPORTED
 
 
 def test_keys_that_differ_by_the_same_bits_are_noticed() -> None:
@@ -166,5 +205,7 @@ def test_every_figure_is_documented() -> None:
     table = text.partition("Figures of the judge `seeds`")[2].partition("\n## ")[0]
     explained = set(re.findall(r"`([\w<>]+)`", table))
     for figure in judge(samples()).figures:
-        general = re.sub("^(states|keys)_(repeated|bit_p|bits)$", r"<what>_\2", figure)
+        general = re.sub(
+            "^(states|keys|nap_keys)_(repeated|bit_p|bits)$", r"<what>_\2", figure
+        )
         assert general in explained, figure

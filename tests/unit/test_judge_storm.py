@@ -15,7 +15,7 @@ from temper.stats.judging import Verdict
 storm = judge_named(FEATURES / "kstack", "storm", ("level", "margin"))
 
 CALLS, GROUPS = 20_000, 4
-FORKS, P = 500, 16
+FORKS, P = 10_000, 4
 
 
 def sound() -> dict[str, Ints]:
@@ -109,6 +109,15 @@ def siblings_start_alike(samples: dict[str, Ints]) -> None:
     samples["fork_child"][::P] = samples["fork_child"][0]
 
 
+def parent_goes_back(samples: dict[str, Ints]) -> None:
+    """Each fork puts it back to where it was after the last one."""
+    samples["fork_parent"] = np.tile(samples["fork_parent"][:P], FORKS)
+
+
+def parent_goes_back_by_a_call(samples: dict[str, Ints]) -> None:
+    samples["fork_parent"][::P] = samples["fork_parent"][0]
+
+
 FAULTS: dict[Callable[[dict[str, Ints]], None], str] = {
     skewed: "migration: positions are not as frequent as claimed: off by 2",
     constant_on_a_new_cpu: "hotplug: 1 of 4 tasks or CPUs repeat a sequence of",
@@ -121,6 +130,8 @@ FAULTS: dict[Callable[[dict[str, Ints]], None], str] = {
     only_the_first: "fork: a child's first position is its parent's in 1",
     child_as_the_last: "fork: a child's positions are the last child's in",
     siblings_start_alike: "fork: a child's first position is the last child's in 100",
+    parent_goes_back: "fork: a parent's positions are those after its last fork in 100",
+    parent_goes_back_by_a_call: "fork: a parent's first position is those after its",
 }
 
 

@@ -8,6 +8,7 @@ from .prediction import prediction
 from .seeds import seeds
 from .storm import storm
 from .twins import twins
+from .ways import ways
 
 __all__ = [
     "clock",
@@ -18,4 +19,5 @@ __all__ = [
     "seeds",
     "storm",
     "twins",
+    "ways",
 ]

@@ -13,7 +13,6 @@ from temper.stats.judging import (
     Arrays,
     Finding,
     Verdict,
-    concluded,
     sentences,
     unsupported,
 )
@@ -21,7 +20,7 @@ from temper.stats.judging import (
 from .claim import Claim
 from .clock_beam import beam_hits
 from .clock_tables import carry_hits, table_hits
-from .measures import luck, noticeable, noticed_text, percent
+from .measures import concluded_by, luck, noticeable, noticed_text, percent
 from .predictors import Hits
 
 _LEAST_CALLS = 2_000
@@ -94,4 +93,4 @@ def clock(
         f"{percent(best)} of calls at best (chance: {percent(claim.chance)}); "
         f"{noticed_text(figures['noticeable'])}"
     )
-    return concluded(landed, small, sound, figures)
+    return concluded_by(landed, small, sound, figures)

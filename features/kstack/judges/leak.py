@@ -11,13 +11,12 @@ from temper.stats.judging import (
     Finding,
     Ints,
     Verdict,
-    concluded,
     sentences,
     unsupported,
 )
 
 from .claim import Claim
-from .measures import luck, noticeable, noticed_text, percent
+from .measures import concluded_by, luck, noticeable, noticed_text, percent
 
 # Scene -> where and when the task draws whose state was read, in words.
 _SERVED = {
@@ -30,8 +29,6 @@ _SERVED = {
     "hotplug": "after {bound} ms after the CPU went and came back",
     "suspended": "after {bound} ms after a suspend",
 }
-_WHERE_POSSIBLE = ("suspended",)
-"""Scenes that a kernel may be without."""
 # Scene -> who else might draw what was read.
 _FOREIGN = {
     "other_cpu": "on another CPU",
@@ -84,22 +81,24 @@ def leak(
 
     For each scene, ``<scene>_calls`` are the calls in each millisecond since he read
     it, by the CPU's counter, and ``<scene>_hits`` those of them that he predicted.
-    ``definitions["leak_tick_us"]`` is [length of the kernel's tick].
+    ``definitions["leak_tick_us"]`` is [length of the kernel's tick], and
+    ``leak_suspends`` is [1] where the kernel says that it can be suspended.
 
     He may live on it for ``lifetime_ms``, a tick, and ``late_ms``, by which the host
     may have delayed the tick. VULNERABLE if he does better than chance by ``margin``
     after that, or at any time with another CPU's state or for another task,
-    significantly at ``level``. UNSUPPORTED if a scene is missing, but for those of
-    ``_WHERE_POSSIBLE``, or if he does no better than chance even before: such an
-    attack shows nothing.
+    significantly at ``level``. UNSUPPORTED if a scene is missing, but for
+    ``suspended`` where there is no suspend, or if he does no better than chance even
+    before: such an attack shows nothing.
     """
     claim = Claim.of(definitions["displacement"])
     (tick_us,) = definitions.get("leak_tick_us", (0,))
     bound = int(np.ceil(lifetime_ms + tick_us / 1000 + late_ms))
+    (suspends,) = definitions.get("leak_suspends", (0,))
     scenes = {
         scene: where
         for scene, where in _SERVED.items()
-        if scene not in _WHERE_POSSIBLE or f"{scene}_calls" in samples
+        if scene != "suspended" or suspends
     }
     found = _calls(samples, scenes, bound)
     for name, calls in found.items():
@@ -137,7 +136,7 @@ def leak(
         "and never for another CPU or another task; "
         f"after {bound} ms {noticed_text(figures['noticeable'])}"
     )
-    return concluded(landed, small, sound, figures)
+    return concluded_by(landed, small, sound, figures)
 
 
 def _shows_nothing(

@@ -15,13 +15,12 @@ from temper.stats.judging import (
     Finding,
     Ints,
     Verdict,
-    concluded,
     sentences,
     unsupported,
 )
 
 from .claim import Claim
-from .measures import luck, noticeable, noticed_text, percent
+from .measures import concluded_by, luck, noticeable, noticed_text, percent
 
 Bits = NDArray[np.uint8]
 
@@ -114,7 +113,7 @@ def _verdict(
         f"in {percent(figures['hit_rate'])} of calls at best {chance}; "
         f"{noticed_text(figures['noticeable'])}"
     )
-    return concluded(landed, small, sound, figures)
+    return concluded_by(landed, small, sound, figures)
 
 
 @dataclass(frozen=True)

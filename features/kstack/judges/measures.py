@@ -4,7 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from temper.stats.judging import Ints
+from temper.record.outcome import Outcome
+from temper.stats.judging import Ints, Verdict, concluded
+
+_LARGE = 1.5
+"""Times chance: an attack that would not have noticed so much shows little."""
 
 
 def luck(hits: int, tries: int, chance: float) -> float:
@@ -28,6 +32,22 @@ def repeated(words: Ints) -> int:
 def noticed_text(times: float) -> str:
     """Say the smallest rate that would have been noticed, in multiples of chance."""
     return f"{times:.2f} times chance would have been noticed"
+
+
+def concluded_by(
+    landed: list[str], small: list[str], sound: str, figures: dict[str, float]
+) -> Verdict:
+    """Return BLOCKED, for the reason ``sound``, if nothing landed that was looked for.
+
+    ``figures["noticeable"]`` is the smallest rate that would have landed, in multiples
+    of chance. UNSUPPORTED if that is 1.5 or more: more samples are needed.
+    """
+    verdict = concluded(landed, small, sound, figures)
+    least = figures["noticeable"]
+    if verdict.outcome is Outcome.BLOCKED and least >= _LARGE:
+        said = f"only {noticed_text(least)}: less than {_LARGE} takes more samples"
+        return Verdict(Outcome.UNSUPPORTED, [said], figures)
+    return verdict
 
 
 def uniform_p(counts: Ints, shares: NDArray[np.float64]) -> float:
@@ -55,6 +75,12 @@ def uneven_margin(margin: float) -> float:
     call, and one position of 64 that never comes is no sound kernel.
     """
     return (margin - 1) / 2
+
+
+def noticeable_unevenness(tries: int, bins: int, level: float) -> float:
+    """Return the smallest unevenness of ``tries`` in ``bins`` with p < ``level``."""
+    excess = special.chdtri(bins - 1, level) - (bins - 1)
+    return float(np.sqrt(excess / tries))
 
 
 def _chi_square(counts: Ints, shares: NDArray[np.float64]) -> float:

@@ -11,13 +11,13 @@ from temper.stats.judging import (
     Finding,
     Ints,
     Verdict,
-    concluded,
     sentences,
     unsupported,
 )
 
 from .claim import Claim
 from .measures import (
+    concluded_by,
     luck,
     noticeable,
     noticed_text,
@@ -82,7 +82,7 @@ def prediction(
     least = noticeable(half, claim.chance, level / (len(hits) + len(findings)))
     figures["noticeable"] = max(margin, least)
     landed += _broken_promises(figures, foreign, least_bits)
-    verdict = concluded(landed, small, _sound(figures), figures)
+    verdict = concluded_by(landed, small, _sound(figures), figures)
     return replace(verdict, series=series_of(positions - positions.min()))
 
 

@@ -7,27 +7,22 @@ from temper.stats.judging import (
     Finding,
     Ints,
     Verdict,
-    concluded,
     sentences,
     unsupported,
 )
 
 from .claim import Claim
-from .measures import (
-    luck,
-    noticeable,
-    noticed_text,
-    p_text,
-    percent,
-    uneven_margin,
-    unevenness,
-    uniform_p,
-)
-from .repeats import repeated, sequence_length
+from .drawn import judge_drawn
+from .measures import concluded_by, luck, noticeable, noticed_text, percent
 
 STORMS = ("migration", "hotplug", "interrupts")
 _SHIFTS = range(-2, 3)
 """A child may be so many calls ahead of its parent, or behind."""
+_WHOSE = {
+    "parent": ("a child's", "its parent's"),
+    "sibling": ("a child's", "the last child's"),
+    "again": ("a parent's", "those after its last fork"),
+}
 
 
 def storm(
@@ -42,9 +37,10 @@ def storm(
 
     VULNERABLE if positions of a storm are less even than claimed, by half of
     ``margin`` - 1 (see ``unevenness``) and significantly; if a sequence comes twice,
-    in two groups or again in one; or if a child's positions are its parent's, or the
-    last child's, ``margin`` times as often as by chance. ``level`` is the chance of a
-    false alarm over all. UNSUPPORTED if a storm did not take place.
+    in two groups or again in one; or if a child's positions are its parent's or the
+    last child's, or a parent's those after its last fork, ``margin`` times as often as
+    by chance. ``level`` is the chance of a false alarm over all. UNSUPPORTED if a storm
+    did not take place.
     """
     claim = Claim.of(definitions["displacement"])
     wanted = [f"{name}_position" for name in STORMS] + ["fork_parent", "fork_child"]
@@ -54,16 +50,11 @@ def storm(
     figures: dict[str, float] = {}
     findings, twice = [], []
     for name in STORMS:
-        numbers, foreign = claim.numbers(samples[f"{name}_position"])
-        findings.append(_evenness(name, numbers, claim, margin, figures))
-        twice += _sequences(
-            name, numbers, samples[f"{name}_group"], claim, level, figures
+        finding, said = judge_drawn(
+            name, samples, claim, margin, level / 2 / len(STORMS), figures
         )
-        if foreign:
-            twice.append(
-                f"{name}: {foreign} positions are none that the kernel's definition "
-                "allows"
-            )
+        findings.append(finding)
+        twice += said
     findings += _forks(
         samples, int(definitions["fork_shape"][0]), claim, margin, figures
     )
@@ -76,55 +67,10 @@ def storm(
     sound = (
         f"{calls:.0f} calls in storms of {', '.join(STORMS)}: as even as claimed, no "
         f"sequence twice; {figures['forks']:.0f} forks: no child repeats its parent "
-        f"or the last child: {noticed_text(figures['noticeable'])}"
+        f"or the last child, and no parent itself: "
+        f"{noticed_text(figures['noticeable'])}"
     )
-    return concluded([*twice, *landed], small, sound, figures)
-
-
-def _evenness(
-    name: str, numbers: Ints, claim: Claim, margin: float, figures: dict[str, float]
-) -> Finding:
-    counts = np.bincount(numbers, minlength=claim.bins)
-    p, off = uniform_p(counts, claim.shares), unevenness(counts, claim.shares)
-    figures[f"{name}_calls"] = float(len(numbers))
-    figures[f"{name}_uniform_p"] = p
-    figures[f"{name}_unevenness"] = off
-    return Finding(
-        f"{name}: positions are not as frequent as claimed: off by {percent(off)}, "
-        f"chi-square {p_text(p)}",
-        p,
-        off,
-        uneven_margin(margin),
-    )
-
-
-def _sequences(
-    name: str,
-    numbers: Ints,
-    groups: Ints,
-    claim: Claim,
-    level: float,
-    figures: dict[str, float],
-) -> list[str]:
-    """Say whether a run of positions comes twice: luck is out of the question."""
-    length = sequence_length(len(numbers), claim.chance, level / 2 / len(STORMS))
-    drawn = [numbers[groups == group] for group in np.unique(groups)]
-    pairs = repeated(drawn, length)
-    figures[f"{name}_groups"] = float(len(drawn))
-    figures[f"{name}_shared"] = float(sum(one != other for one, other in pairs))
-    figures[f"{name}_repeating"] = float(sum(one == other for one, other in pairs))
-    said = []
-    if figures[f"{name}_shared"]:
-        said.append(
-            f"{name}: {figures[f'{name}_shared']:.0f} pairs of {len(drawn)} tasks or "
-            f"CPUs share a sequence of {length} positions"
-        )
-    if figures[f"{name}_repeating"]:
-        said.append(
-            f"{name}: {figures[f'{name}_repeating']:.0f} of {len(drawn)} tasks or CPUs "
-            f"repeat a sequence of {length} positions"
-        )
-    return said
+    return concluded_by([*twice, *landed], small, sound, figures)
 
 
 def _forks(
@@ -140,6 +86,8 @@ def _forks(
         for shift in _SHIFTS
     }
     tests["parent_first"] = (parent[:, 0], child[:, 0])
+    tests["again"] = (parent[:-1], parent[1:])
+    tests["again_first"] = (parent[:-1, 0], parent[1:, 0])
     tests["sibling"] = (child[:-1], child[1:])
     tests["sibling_first"] = (child[:-1, 0], child[1:, 0])
     return [
@@ -169,12 +117,12 @@ def _sameness(
     figures[f"fork_{name}_rate"] = rate
     figures[f"fork_{name}_p"] = p
     whose, _, which = name.partition("_")
-    what = "the last child's" if whose == "sibling" else "its parent's"
+    who, what = _WHOSE[whose]
     if which not in ("", "first"):
         what += f", shifted by {which},"
     which = "first position is" if which == "first" else "positions are"
     return Finding(
-        f"fork: a child's {which} {what} in {percent(rate)} of calls "
+        f"fork: {who} {which} {what} in {percent(rate)} of calls "
         f"(chance: {percent(claim.chance)})",
         p,
         rate / claim.chance,

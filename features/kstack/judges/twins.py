@@ -7,13 +7,12 @@ from temper.stats.judging import (
     Finding,
     Ints,
     Verdict,
-    concluded,
     sentences,
     unsupported,
 )
 
 from .claim import Claim
-from .measures import luck, noticeable, noticed_text, percent, repeated
+from .measures import concluded_by, luck, noticeable, noticed_text, percent, repeated
 
 _PERIODS = range(65)
 """Stock's difference comes again after 32 calls: it turns 32 bits by 5 in each call.
@@ -65,7 +64,7 @@ def twins(
         f"; its {drawn} have nothing in common with the twin's" if drawn else ""
     )
     sound += f"; {noticed_text(figures['noticeable'])}"
-    return concluded(landed, small, sound, figures)
+    return concluded_by(landed, small, sound, figures)
 
 
 def _pair(samples: Arrays, what: str) -> tuple[Ints, Ints]:

@@ -8,6 +8,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/fs.h>
+#include <linux/irqflags.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -152,18 +153,27 @@ static long task_state(struct kstack_probe_task __user *user)
 }
 #endif
 
-static long percpu_memory(struct kstack_probe_memory __user *user)
+static long percpu_memory(struct kstack_probe_memory __user *user, bool put)
 {
 	struct kstack_probe_memory memory;
-	const u64 *words;
+	unsigned long flags;
+	u64 *words;
 
 	if (copy_from_user(&memory, user, sizeof(memory)))
 		return -EFAULT;
-	if (!memory.symbol || memory.cpu >= nr_cpu_ids || !cpu_possible(memory.cpu))
+	if (!memory.symbol || memory.cpu >= nr_cpu_ids || !cpu_possible(memory.cpu) ||
+	    memory.count > KSTACK_PROBE_WORDS)
 		return -EINVAL;
 	words = per_cpu_ptr((void __percpu __force *)(unsigned long)memory.symbol, memory.cpu);
-	for (size_t i = 0; i < KSTACK_PROBE_WORDS; i++)
-		memory.words[i] = READ_ONCE(words[i]);
+	/* Nothing else on this CPU may see half of it. */
+	local_irq_save(flags);
+	for (size_t i = 0; i < memory.count; i++) {
+		if (put)
+			WRITE_ONCE(words[i], memory.words[i]);
+		else
+			memory.words[i] = READ_ONCE(words[i]);
+	}
+	local_irq_restore(flags);
 	return copy_to_user(user, &memory, sizeof(memory)) ? -EFAULT : 0;
 }
 
@@ -190,7 +200,9 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 	case KSTACK_PROBE_TASK_STATE:
 		return task_state((struct kstack_probe_task __user *)arg);
 	case KSTACK_PROBE_MEMORY:
-		return percpu_memory((struct kstack_probe_memory __user *)arg);
+		return percpu_memory((struct kstack_probe_memory __user *)arg, false);
+	case KSTACK_PROBE_PUT_MEMORY:
+		return percpu_memory((struct kstack_probe_memory __user *)arg, true);
 	case KSTACK_PROBE_TIMED_POSITION:
 		return timed_position((__u64 __user *)arg);
 	default:
@@ -198,9 +210,29 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 	}
 }
 
+/* Other system calls that tell the position, to those who ask for enough bytes. */
+static ssize_t kstack_probe_read(struct file *file, char __user *to, size_t bytes, loff_t *at)
+{
+	return stack_position();
+}
+
+static ssize_t kstack_probe_write(struct file *file, const char __user *from, size_t bytes,
+				  loff_t *at)
+{
+	return stack_position();
+}
+
+static loff_t kstack_probe_llseek(struct file *file, loff_t offset, int whence)
+{
+	return stack_position();
+}
+
 static const struct file_operations kstack_probe_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = kstack_probe_ioctl,
+	.read = kstack_probe_read,
+	.write = kstack_probe_write,
+	.llseek = kstack_probe_llseek,
 };
 
 static struct miscdevice kstack_probe = {

@@ -46,18 +46,20 @@ struct kstack_probe_task {
 	__u64 state;
 };
 
-enum { KSTACK_PROBE_WORDS = 12 };
+enum { KSTACK_PROBE_WORDS = 14 };
 
 /*
  * The beginning of a per-CPU variable.
  *
  * @symbol: in: its address in /proc/kallsyms
  * @cpu: in: the CPU
- * @words: what lies there
+ * @count: in: how many words of it
+ * @words: what lies there, or, in, what to put there
  */
 struct kstack_probe_memory {
 	__u64 symbol;
 	__u64 cpu;
+	__u64 count;
 	__u64 words[KSTACK_PROBE_WORDS];
 };
 
@@ -72,5 +74,6 @@ struct kstack_probe_memory {
 #define KSTACK_PROBE_TIMED_POSITION _IOR('K', 4, __u64)
 #define KSTACK_PROBE_MEMORY         _IOWR('K', 5, struct kstack_probe_memory)
 #define KSTACK_PROBE_TASK_STATE     _IOWR('K', 6, struct kstack_probe_task)
+#define KSTACK_PROBE_PUT_MEMORY     _IOWR('K', 7, struct kstack_probe_memory)
 
 #endif

@@ -594,7 +594,7 @@ int main(int argc, char **argv)
 		.symbol = generator_symbol(),
 	};
 	uint64_t tick = tick_ns();
-	long tick_us = (long)tick / 1000;
+	long tick_us = (long)tick / 1000, suspends = a.suspend >= 0;
 
 	/* A task would wait for ever for one that failed. */
 	alarm(DEADLINE_S);
@@ -605,6 +605,7 @@ int main(int argc, char **argv)
 	a.tick = tick * a.per_us / 1000;
 	a.usual_lag = learn_usual_lag(a.probe, a.per_us, tick);
 	print_definition("leak_tick_us", &tick_us, 1);
+	print_definition("leak_suspends", &suspends, 1);
 	for (size_t i = 0; i < SCENES; i++)
 		if (!scenes[i].possible || scenes[i].possible(&a))
 			play(&a, &scenes[i], calls);

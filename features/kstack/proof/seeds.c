@@ -3,7 +3,8 @@
  * Description: collects what offsets start from, to see whether it can be guessed: the
  * states of many children; the keys that two CPUs draw, how long each serves by the
  * counter, the other CPU's key meanwhile, and the random numbers that the kernel has in
- * store when a key is drawn.
+ * store when a key is drawn; the keys after naps; and what key follows, twice, when all
+ * that the CPU keeps in memory for keys is as it was.
  *
  * Usage: seeds CHILDREN
  */
@@ -23,16 +24,56 @@ enum {
 	PATIENCE_TICKS = 100,
 	/* For all keys of a CPU. */
 	DEADLINE_MS = 20000,
+	/* Keys after naps in which a key grows too old, whatever the length of a tick. */
+	NAPS = 128,
+	NAP_MS = 25,
+	/* How often a key is drawn twice from the same memory. */
+	PAIRS = 16,
+	/* Words of get_random_long()'s batch, and of all its state. */
+	STORE_WORDS = 12,
+	BATCH_WORDS = 14,
+	/* Of what that batch is filled from: a key, and how often that was seeded. */
+	CRNG_WORDS = 5,
+	PARTS = 3,
 };
+
+static struct kstack_probe_memory read_memory(int probe, uint64_t symbol, size_t cpu, size_t words)
+{
+	struct kstack_probe_memory memory = { .symbol = symbol, .cpu = cpu, .count = words };
+
+	if (ioctl(probe, KSTACK_PROBE_MEMORY, &memory))
+		fail("memory of a CPU");
+	return memory;
+}
 
 static void read_store(int probe, uint64_t symbol, size_t cpu, long *words)
 {
-	struct kstack_probe_memory memory = { .symbol = symbol, .cpu = cpu };
+	struct kstack_probe_memory memory = read_memory(probe, symbol, cpu, STORE_WORDS);
 
-	if (ioctl(probe, KSTACK_PROBE_MEMORY, &memory))
-		fail("random numbers in store");
-	for (size_t i = 0; i < KSTACK_PROBE_WORDS; i++)
+	for (size_t i = 0; i < STORE_WORDS; i++)
 		words[i] = (long)memory.words[i];
+}
+
+/* All that a CPU keeps in memory and draws its keys from. */
+struct memory_of_keys {
+	struct kstack_probe_memory parts[PARTS];
+};
+
+static struct memory_of_keys read_memory_of_keys(int probe, const uint64_t *symbols, size_t cpu)
+{
+	static const size_t words[PARTS] = { 1, BATCH_WORDS, CRNG_WORDS };
+	struct memory_of_keys all;
+
+	for (size_t i = 0; i < PARTS; i++)
+		all.parts[i] = read_memory(probe, symbols[i], cpu, words[i]);
+	return all;
+}
+
+static void put_back(int probe, struct memory_of_keys all)
+{
+	for (size_t i = 0; i < PARTS; i++)
+		if (ioctl(probe, KSTACK_PROBE_PUT_MEMORY, &all.parts[i]))
+			fail("memory of a CPU");
 }
 
 /* What is known of each key, in the order in which they were drawn. */
@@ -45,7 +86,7 @@ struct keys {
 	long *us;
 	/* The other CPU's, at that moment. */
 	long *other;
-	/* KSTACK_PROBE_WORDS random numbers in store. */
+	/* STORE_WORDS random numbers in store. */
 	long *words;
 };
 
@@ -98,12 +139,73 @@ static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cp
 		late = false;
 		ticks = 0;
 		k.other[found] = (long)read_generator(probe, symbol, 1 - cpu).cpu_state[0];
-		read_store(probe, store, cpu, k.words + found * KSTACK_PROBE_WORDS);
+		read_store(probe, store, cpu, k.words + found * STORE_WORDS);
 		k.key[found++] = (long)key;
 		last = key;
 		changed = counter();
 	}
 	return found;
+}
+
+/* The next key of @cpu, or the same again if there is none. */
+static uint64_t wait_for_key(int probe, uint64_t symbol, size_t cpu, uint64_t last)
+{
+	uint64_t began = time_by_ticks(), key = last;
+
+	while (key == last && time_by_ticks() - began < PATIENCE_TICKS * length_of_tick())
+		key = read_generator(probe, symbol, cpu).cpu_state[0];
+	return key;
+}
+
+/*
+ * Wait for a key, put back what it was drawn from, and wait for the next. They are the
+ * same if nothing goes into a key but what lies in memory, the key before it included.
+ */
+static void draw_twice(int probe, const uint64_t *symbols, size_t cpu, long *first, long *again)
+{
+	for (size_t i = 0; i < PAIRS; i++) {
+		uint64_t last = read_generator(probe, symbols[0], cpu).cpu_state[0];
+		struct memory_of_keys all;
+
+		/* Right after a key was drawn, so that there is time until the next. */
+		wait_for_key(probe, symbols[0], cpu, last);
+		all = read_memory_of_keys(probe, symbols, cpu);
+		last = all.parts[0].words[0];
+		first[i] = (long)wait_for_key(probe, symbols[0], cpu, last);
+		put_back(probe, all);
+		again[i] = (long)wait_for_key(probe, symbols[0], cpu, last);
+	}
+}
+
+static void draw_after_naps(int probe, uint64_t symbol, size_t cpu, long *keys)
+{
+	const struct timespec time = { .tv_nsec = NAP_MS * 1000000 };
+
+	for (size_t i = 0; i < NAPS; i++) {
+		if (nanosleep(&time, NULL))
+			fail("nanosleep");
+		keys[i] = (long)read_generator(probe, symbol, cpu).cpu_state[0];
+	}
+}
+
+static void try_keys_of_cpus(int probe, uint64_t symbol)
+{
+	static const char *const batch[] = { "batched_entropy_u64" }, *const crng[] = { "crngs" };
+	const uint64_t symbols[PARTS] = { symbol, find_symbol(batch, 1), find_symbol(crng, 1) };
+	long *first = array(CPUS * PAIRS), *again = array(CPUS * PAIRS);
+	long *after_naps = array(CPUS * NAPS);
+
+	for (size_t cpu = 0; cpu < CPUS; cpu++) {
+		stay_on_cpu(cpu);
+		draw_twice(probe, symbols, cpu, first + cpu * PAIRS, again + cpu * PAIRS);
+		draw_after_naps(probe, symbol, cpu, after_naps + cpu * NAPS);
+	}
+	print_samples("seed_first", first, CPUS * PAIRS);
+	print_samples("seed_again", again, CPUS * PAIRS);
+	print_samples("seed_nap_key", after_naps, CPUS * NAPS);
+	free(first);
+	free(again);
+	free(after_naps);
 }
 
 static void collect_keys_of_cpus(int probe, uint64_t symbol)
@@ -114,7 +216,7 @@ static void collect_keys_of_cpus(int probe, uint64_t symbol)
 		.key = array(CPUS * KEYS),
 		.us = array(CPUS * KEYS),
 		.other = array(CPUS * KEYS),
-		.words = array(CPUS * KEYS * KSTACK_PROBE_WORDS),
+		.words = array(CPUS * KEYS * STORE_WORDS),
 	};
 	long found[CPUS];
 	size_t all = 0;
@@ -127,7 +229,7 @@ static void collect_keys_of_cpus(int probe, uint64_t symbol)
 							.key = k.key + all,
 							.us = k.us + all,
 							.other = k.other + all,
-							.words = k.words + all * KSTACK_PROBE_WORDS,
+							.words = k.words + all * STORE_WORDS,
 						});
 		all += (size_t)found[cpu];
 	}
@@ -136,7 +238,7 @@ static void collect_keys_of_cpus(int probe, uint64_t symbol)
 		print_samples("seed_key", k.key, all);
 		print_samples("seed_us", k.us, all);
 		print_samples("seed_other", k.other, all);
-		print_samples("seed_store", k.words, all * KSTACK_PROBE_WORDS);
+		print_samples("seed_store", k.words, all * STORE_WORDS);
 	}
 	free(k.key);
 	free(k.us);
@@ -158,7 +260,9 @@ int main(int argc, char **argv)
 	stay_on_cpu(0);
 	print_samples("seed_state", states_of_children(probe, children), children);
 	/* Stock's generator and the constant have no key. */
-	if (symbol)
+	if (symbol) {
 		collect_keys_of_cpus(probe, symbol);
+		try_keys_of_cpus(probe, symbol);
+	}
 	return 0;
 }
