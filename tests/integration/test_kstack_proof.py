@@ -60,6 +60,12 @@ CAUGHT_BY = {
     "crng-key": {"seeds"},
     "gathered-key": {"seeds"},
     "seldom-key": {"seeds"},
+    "weak-task": {"ways"},
+    "heir-state": {"seeds"},
+    "sum-key": {"seeds"},
+    "return-key": {"seeds"},
+    "sleeper-key": {"seeds"},
+    "restored-key": {"seeds"},
 }
 
 # Their kernel with nothing broken; it can stop its tick.
@@ -207,6 +213,7 @@ def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
 
 # Sabotage -> the way that tells it, and no other: what the rest draw is sound.
 TOLD_BY = {
+    "weak-task": {"forked"},
     "only-root": {"user"},
     "only-untraced": {"traced"},
     "thread-state": {"thread"},

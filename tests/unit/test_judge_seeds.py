@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from generators import DEFINITION, Ints
+from generators import DEFINITION, Folded, Ints
 
 from temper.extension import judge_named
 from temper.paths import FEATURES
@@ -41,6 +41,9 @@ def samples() -> dict[str, Ints]:
         "seed_other": np.repeat(words(2, bits=63), KEYS),
         "seed_store": words(2 * KEYS * STORE + 7)[-2 * KEYS * STORE :] ^ (5 << 40),
         "seed_nap_key": words(2 * KEYS + NAPS + 1)[-NAPS:],
+        "seed_state_key": words(2 * STATES)[STATES:],
+        "seed_return_key": words(40)[:8],
+        "seed_return_other": words(40)[-8:],
         "seed_first": words(PAIRS),
         "seed_again": words(2 * PAIRS)[PAIRS:],
     }
@@ -152,6 +155,42 @@ def test_a_key_that_comes_again_from_the_same_memory_is_noticed() -> None:
     ]
 
 
+@pytest.mark.parametrize("steps", [1, 8])
+@pytest.mark.parametrize("late", [0, 1])
+def test_a_child_that_goes_on_where_another_ended_is_noticed(
+    steps: int, late: int
+) -> None:
+    """The key of its calls is that of its birth, or the next one."""
+    found = samples()
+    heir = Folded(
+        key=int(found["seed_state_key"][40 + late]) % (1 << 64),
+        state=int(found["seed_state"][40]) % (1 << 64),
+    )
+    for _ in range(steps):
+        heir.draw()
+    found["seed_state"][41] = np.array(heir.state, dtype=np.uint64).astype(np.int64)
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == ["1 states follow from those of tasks that ended"]
+
+
+def test_a_cpu_that_comes_back_with_another_ones_key_is_noticed() -> None:
+    found = samples()
+    found["seed_return_key"][3] = found["seed_return_other"][3]
+    found["seed_return_key"][5] = found["seed_return_key"][4]
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons[0].startswith("2 of 8 times a CPU came back with")
+
+
+def test_a_pair_of_which_no_key_came_is_no_pair() -> None:
+    found = samples()
+    found["seed_first"][:3] = found["seed_again"][:3] = 0
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures["pairs"] == PAIRS - 3
+
+
 def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
     """Or-ing random bits to a key sets more and more of them."""
     found = samples()
@@ -161,17 +200,23 @@ def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
     assert "a bit of the keys after naps is not even" in verdict.reasons[0]
 
 
-@pytest.mark.parametrize("what", ["seed_nap_key", "seed_first"])
-def test_a_kernel_whose_keys_were_not_all_tried_is_unsupported(what: str) -> None:
+MISSING = (("nap_key",), ("first", "again"), ("return_key", "return_other"))
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_a_kernel_whose_keys_were_not_all_tried_is_unsupported(
+    missing: tuple[str, ...],
+) -> None:
     found = samples()
-    del found[what]
-    found.pop("seed_again") if what == "seed_first" else None
+    for name in missing:
+        del found[f"seed_{name}"]
     assert judge(found).outcome is Outcome.UNSUPPORTED
 
 
-def test_keys_that_differ_by_the_same_bits_are_noticed() -> None:
+@pytest.mark.parametrize("how", [np.bitwise_xor, np.add])
+def test_keys_that_differ_in_the_same_way_are_noticed(how: np.ufunc) -> None:
     found = samples()
-    found["seed_other"] = found["seed_key"] ^ 1
+    found["seed_other"] = how(found["seed_key"], 0x1234567890ABCDEF)
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
     assert "the keys of two CPUs differed as they had before" in verdict.reasons[0]

@@ -14,9 +14,9 @@ from temper.stats.judging import Arrays, Verdict
 
 ways = judge_named(FEATURES / "kstack", "ways", ("level", "margin"))
 
-ASKED = ("read", "write", "lseek", "user", "traced")
+ASKED = ("read", "write", "lseek", "user", "traced", "forked")
 BEGUN = ("thread", "vforked", "execd", "signalled")
-CALLS, EACH = 8_192, 64
+CALLS, EACH, MANY = 8_192, 64, 512
 
 
 def sound() -> dict[str, Ints]:
@@ -28,6 +28,7 @@ def sound() -> dict[str, Ints]:
         samples[f"{way}_group"] = np.zeros(CALLS, dtype=np.int64)
     for way in BEGUN:
         samples[f"{way}_group"] = np.arange(CALLS) // EACH
+    samples["forked_group"] = np.arange(CALLS) // MANY
     return samples
 
 
@@ -83,6 +84,17 @@ def test_two_tasks_that_begin_alike_are_noticed(way: str) -> None:
     verdict = judge(samples)
     assert verdict.outcome is Outcome.VULNERABLE
     assert verdict.reasons[0].startswith(f"{way}: 1 pairs of 128 tasks")
+
+
+def test_one_task_in_sixteen_with_a_bit_less_is_noticed() -> None:
+    samples = sound()
+    numbers = np.random.default_rng(2).integers(0, 32, MANY)
+    samples["forked_position"][5 * MANY : 6 * MANY] = positions(numbers)
+    verdict = judge(samples)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons[0] == (
+        "forked: positions of 1 of 16 tasks or CPUs are not as frequent as claimed"
+    )
 
 
 def test_the_smallest_unevenness_that_is_noticed_is_stated() -> None:

@@ -21,11 +21,14 @@ def judge_drawn(
 
     Return whether they are as even as claimed, by half of ``margin`` - 1 (see
     ``unevenness``), and what no luck explains at ``level``: positions that cannot be,
-    and sequences that come twice, in two groups or again in one. ``figures`` receives
-    the measures.
+    a group whose positions are as uneven, if it drew enough of them, and sequences that
+    come twice, in two groups or again in one. ``figures`` receives the measures.
     """
     numbers, foreign = claim.numbers(samples[f"{name}_position"])
-    said = _sequences(name, numbers, samples[f"{name}_group"], claim, level, figures)
+    groups = samples[f"{name}_group"]
+    drawn = [numbers[groups == group] for group in np.unique(groups)]
+    said = _sequences(name, drawn, claim, level / 2, figures)
+    said += _uneven_groups(name, drawn, claim, margin, level / 2, figures)
     if foreign:
         said.append(
             f"{name}: {foreign} positions are none that the kernel's definition allows"
@@ -50,17 +53,43 @@ def _evenness(
     )
 
 
+def _uneven_groups(
+    name: str,
+    drawn: list[Ints],
+    claim: Claim,
+    margin: float,
+    level: float,
+    figures: dict[str, float],
+) -> list[str]:
+    """Say how many groups have uneven positions; all of them together may not."""
+    counts = [
+        np.bincount(each, minlength=claim.bins)
+        for each in drawn
+        if len(each) >= claim.least_calls
+    ]
+    uneven = sum(
+        uniform_p(each, claim.shares) < level / len(counts)
+        and unevenness(each, claim.shares) >= uneven_margin(margin)
+        for each in counts
+    )
+    figures[f"{name}_uneven"] = float(uneven)
+    if not uneven:
+        return []
+    return [
+        f"{name}: positions of {uneven} of {len(drawn)} tasks or CPUs are not as "
+        "frequent as claimed"
+    ]
+
+
 def _sequences(
     name: str,
-    numbers: Ints,
-    groups: Ints,
+    drawn: list[Ints],
     claim: Claim,
     level: float,
     figures: dict[str, float],
 ) -> list[str]:
     """Say whether a run of positions comes twice: luck is out of the question."""
-    length = sequence_length(len(numbers), claim.chance, level)
-    drawn = [numbers[groups == group] for group in np.unique(groups)]
+    length = sequence_length(sum(map(len, drawn)), claim.chance, level)
     pairs = repeated(drawn, length)
     figures[f"{name}_groups"] = float(len(drawn))
     figures[f"{name}_shared"] = float(sum(one != other for one, other in pairs))

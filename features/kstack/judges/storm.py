@@ -36,7 +36,8 @@ def storm(
     ``definitions["fork_shape"]`` is [p].
 
     VULNERABLE if positions of a storm are less even than claimed, by half of
-    ``margin`` - 1 (see ``unevenness``) and significantly; if a sequence comes twice,
+    ``margin`` - 1 (see ``unevenness``) and significantly, or those of a task or CPU
+    alone; if a sequence comes twice,
     in two groups or again in one; or if a child's positions are its parent's or the
     last child's, or a parent's those after its last fork, ``margin`` times as often as
     by chance. ``level`` is the chance of a false alarm over all. UNSUPPORTED if a storm

@@ -12,6 +12,7 @@ _WAYS = {
     "lseek": "by lseek",
     "user": "for another user",
     "traced": "by a traced task",
+    "forked": "of many tasks",
     "thread": "in threads",
     "vforked": "after vfork",
     "execd": "after exec",
@@ -28,9 +29,9 @@ def ways(
     which task drew each, or after which signal.
 
     VULNERABLE if positions of a way are less even than claimed, by half of ``margin`` -
-    1 (see ``unevenness``) and significantly, or if a sequence comes twice, in two
-    groups or again in one. ``level`` is the chance of a false alarm over all.
-    UNSUPPORTED if a way was not tried enough.
+    1 (see ``unevenness``) and significantly, or those of a task alone; or if a sequence
+    comes twice, in two groups or again in one. ``level`` is the chance of a false alarm
+    over all. UNSUPPORTED if a way was not tried enough.
     """
     claim = Claim.of(definitions["displacement"])
     each = level / 2 / len(_WAYS)

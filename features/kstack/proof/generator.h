@@ -71,11 +71,12 @@ static inline long read_state_of(int probe, pid_t task)
 }
 
 /*
- * The states that @children children start from, in the order of their birth. A child
- * makes no system call before its parent has read them: each is a step with a key, which
- * would hide what is wrong with a state.
+ * The states that @children children start from, in the order of their birth, and, unless
+ * @keys is NULL, the key of CPU 0 after each. A child makes no system call before its
+ * parent has read them: each is a step with a key, which would hide what is wrong with a
+ * state.
  */
-static inline long *states_of_children(int probe, size_t children)
+static inline long *states_of_children(int probe, size_t children, uint64_t symbol, long *keys)
 {
 	long *states = shared_array(children);
 	atomic_size_t *read = shared(sizeof(*read));
@@ -89,6 +90,8 @@ static inline long *states_of_children(int probe, size_t children)
 			_exit(0);
 		}
 		states[i] = read_state_of(probe, child);
+		if (keys)
+			keys[i] = (long)read_generator(probe, symbol, 0).cpu_state[0];
 		atomic_store(read, i + 1);
 		finish_task(child);
 	}

@@ -3,8 +3,8 @@
  * Description: collects what offsets start from, to see whether it can be guessed: the
  * states of many children; the keys that two CPUs draw, how long each serves by the
  * counter, the other CPU's key meanwhile, and the random numbers that the kernel has in
- * store when a key is drawn; the keys after naps; and what key follows, twice, when all
- * that the CPU keeps in memory for keys is as it was.
+ * store when a key is drawn; the keys after naps, and of a CPU that comes back; and what
+ * key follows, twice, when all that the CPU keeps in memory for keys is as it was.
  *
  * Usage: seeds CHILDREN
  */
@@ -24,9 +24,12 @@ enum {
 	PATIENCE_TICKS = 100,
 	/* For all keys of a CPU. */
 	DEADLINE_MS = 20000,
-	/* Keys after naps in which a key grows too old, whatever the length of a tick. */
-	NAPS = 128,
+	/* In which a key grows too old, whatever the length of a tick; by turns longer. */
+	NAPS = 64,
 	NAP_MS = 25,
+	LONG_NAP_MS = 60,
+	/* How often CPU 1 goes and comes back. */
+	RETURNS = 8,
 	/* How often a key is drawn twice from the same memory. */
 	PAIRS = 16,
 	/* Words of get_random_long()'s batch, and of all its state. */
@@ -147,14 +150,14 @@ static size_t collect_keys(int probe, uint64_t symbol, uint64_t store, size_t cp
 	return found;
 }
 
-/* The next key of @cpu, or the same again if there is none. */
+/* The next key of @cpu; 0: there was none. */
 static uint64_t wait_for_key(int probe, uint64_t symbol, size_t cpu, uint64_t last)
 {
 	uint64_t began = time_by_ticks(), key = last;
 
 	while (key == last && time_by_ticks() - began < PATIENCE_TICKS * length_of_tick())
 		key = read_generator(probe, symbol, cpu).cpu_state[0];
-	return key;
+	return key == last ? 0 : key;
 }
 
 /*
@@ -177,15 +180,36 @@ static void draw_twice(int probe, const uint64_t *symbols, size_t cpu, long *fir
 	}
 }
 
+/* The key after each nap, and the one that a tick draws after it. */
 static void draw_after_naps(int probe, uint64_t symbol, size_t cpu, long *keys)
 {
-	const struct timespec time = { .tv_nsec = NAP_MS * 1000000 };
-
 	for (size_t i = 0; i < NAPS; i++) {
+		long ms = i % 2 ? LONG_NAP_MS : NAP_MS;
+		const struct timespec time = { .tv_nsec = ms * 1000000 };
+		uint64_t key;
+
 		if (nanosleep(&time, NULL))
 			fail("nanosleep");
-		keys[i] = (long)read_generator(probe, symbol, cpu).cpu_state[0];
+		key = read_generator(probe, symbol, cpu).cpu_state[0];
+		keys[2 * i] = (long)key;
+		keys[2 * i + 1] = (long)wait_for_key(probe, symbol, cpu, key);
 	}
+}
+
+/* The keys of both CPUs, each time that CPU 1 has come back. */
+static void draw_after_returns(int probe, uint64_t symbol, int online)
+{
+	long keys[RETURNS], others[RETURNS];
+
+	stay_on_cpu(0);
+	for (size_t i = 0; i < RETURNS; i++) {
+		if (pwrite(online, "0", 1, 0) != 1 || pwrite(online, "1", 1, 0) != 1)
+			fail("CPU 1");
+		keys[i] = (long)read_generator(probe, symbol, 1).cpu_state[0];
+		others[i] = (long)read_generator(probe, symbol, 0).cpu_state[0];
+	}
+	print_samples("seed_return_key", keys, RETURNS);
+	print_samples("seed_return_other", others, RETURNS);
 }
 
 static void try_keys_of_cpus(int probe, uint64_t symbol)
@@ -193,16 +217,16 @@ static void try_keys_of_cpus(int probe, uint64_t symbol)
 	static const char *const batch[] = { "batched_entropy_u64" }, *const crng[] = { "crngs" };
 	const uint64_t symbols[PARTS] = { symbol, find_symbol(batch, 1), find_symbol(crng, 1) };
 	long *first = array(CPUS * PAIRS), *again = array(CPUS * PAIRS);
-	long *after_naps = array(CPUS * NAPS);
+	long *after_naps = array(CPUS * NAPS * 2);
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
 		stay_on_cpu(cpu);
 		draw_twice(probe, symbols, cpu, first + cpu * PAIRS, again + cpu * PAIRS);
-		draw_after_naps(probe, symbol, cpu, after_naps + cpu * NAPS);
+		draw_after_naps(probe, symbol, cpu, after_naps + cpu * NAPS * 2);
 	}
 	print_samples("seed_first", first, CPUS * PAIRS);
 	print_samples("seed_again", again, CPUS * PAIRS);
-	print_samples("seed_nap_key", after_naps, CPUS * NAPS);
+	print_samples("seed_nap_key", after_naps, CPUS * NAPS * 2);
 	free(first);
 	free(again);
 	free(after_naps);
@@ -249,20 +273,25 @@ static void collect_keys_of_cpus(int probe, uint64_t symbol)
 int main(int argc, char **argv)
 {
 	size_t children = samples_wanted(argc, argv);
-	int probe = probe_open();
+	int probe = probe_open(), online;
 	uint64_t symbol = generator_symbol();
+	long *keys;
 
 	need_cpus(CPUS);
+	online = open_hotplug();
 	if (read_generator(probe, symbol, 0).generator == KSTACK_LFSR) {
 		fputs("tasks have no state of their own\n", stderr);
 		return UNSUPPORTED;
 	}
 	stay_on_cpu(0);
-	print_samples("seed_state", states_of_children(probe, children), children);
+	keys = array(children);
+	print_samples("seed_state", states_of_children(probe, children, symbol, keys), children);
 	/* Stock's generator and the constant have no key. */
 	if (symbol) {
+		print_samples("seed_state_key", keys, children);
 		collect_keys_of_cpus(probe, symbol);
 		try_keys_of_cpus(probe, symbol);
+		draw_after_returns(probe, symbol, online);
 	}
 	return 0;
 }

@@ -21,6 +21,8 @@
 enum {
 	/* Positions that each task draws, where a way is how tasks begin. */
 	EACH = 64,
+	/* Enough of a task to see whether they are as even as claimed. */
+	MANY = 512,
 	OTHER_USER = 1000,
 };
 
@@ -84,6 +86,19 @@ static void draw_as_other_user(int probe, long *to, size_t calls)
 		_exit(0);
 	}
 	finish_task(user);
+}
+
+static void draw_in_forked(int probe, long *to, size_t calls)
+{
+	for (size_t i = 0; i < calls; i += MANY) {
+		pid_t task = fork_bare();
+
+		if (task == 0) {
+			draw(probe, by_ioctl, to + i, MANY);
+			_exit(0);
+		}
+		finish_task(task);
+	}
 }
 
 /* The tracer stops the task before and after each call. */
@@ -211,15 +226,11 @@ static const struct way {
 	void (*draw)(int probe, long *to, size_t calls);
 	size_t each;
 } ways[] = {
-	{ "read", draw_by_read, 0 },
-	{ "write", draw_by_write, 0 },
-	{ "lseek", draw_by_lseek, 0 },
-	{ "user", draw_as_other_user, 0 },
-	{ "traced", draw_traced, 0 },
-	{ "thread", draw_in_threads, EACH },
-	{ "vforked", draw_in_vforked, EACH },
-	{ "execd", draw_in_execd, EACH },
-	{ "signalled", draw_after_signals, EACH },
+	{ "read", draw_by_read, 0 },         { "write", draw_by_write, 0 },
+	{ "lseek", draw_by_lseek, 0 },       { "user", draw_as_other_user, 0 },
+	{ "traced", draw_traced, 0 },        { "forked", draw_in_forked, MANY },
+	{ "thread", draw_in_threads, EACH }, { "vforked", draw_in_vforked, EACH },
+	{ "execd", draw_in_execd, EACH },    { "signalled", draw_after_signals, EACH },
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
@@ -247,7 +258,7 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "execd"))
 		return draw_execd();
-	calls = samples_wanted(argc, argv) / (2 * EACH) * (2 * EACH);
+	calls = samples_wanted(argc, argv) / MANY * MANY;
 	probe = probe_open();
 	/* Or children print the parent's buffered output again. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
