@@ -191,6 +191,18 @@ def test_a_pair_of_which_no_key_came_is_no_pair() -> None:
     assert verdict.figures["pairs"] == PAIRS - 3
 
 
+def test_keys_that_do_not_come_after_naps_are_noticed() -> None:
+    found = samples()
+    found["seed_nap_key"][::16] = 0
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.figures["nap_keys"] == NAPS - NAPS / 16
+    found["seed_nap_key"][::8] = 0
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == ["32 of 256 times no key came after a nap"]
+
+
 def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
     """Or-ing random bits to a key sets more and more of them."""
     found = samples()

@@ -16,6 +16,8 @@ _SELDOM = 99
 _TOO_LONG = 1.4
 """Times the life that is promised: less than a jiffy more."""
 _LEAST_BITS = 10
+_BY_A_STALLED_HOST = 0.1
+"""Share of naps after which a guest gets no tick for a second."""
 _NOTHING = np.array([], dtype=np.int64)
 
 
@@ -26,7 +28,8 @@ def judge_keys(
     keys, naps = _of(samples, "key"), _of(samples, "nap_key")
     return [
         judge_words("keys", "keys", keys, level),
-        judge_words("nap_keys", "keys after naps", naps, level),
+        judge_words("nap_keys", "keys after naps", naps[naps != 0], level),
+        _missing(naps),
         _enough(of_cpu, level),
         _served(_of(samples, "us"), of_cpu, lifetime_ms),
         _apart(keys, _of(samples, "other")),
@@ -45,6 +48,14 @@ def _enough(of_cpu: Ints, level: float) -> Found:
     said = f"a CPU that worked drew {fewest} keys, and then no more"
     few = bits_noticed(fewest, level) < _LEAST_BITS
     return Found({"keys_of_cpu": float(fewest)}, [said] if few else [])
+
+
+def _missing(naps: Ints) -> Found:
+    """Count the times that no key came after a nap: 0."""
+    missing = int(np.count_nonzero(naps == 0))
+    said = f"{missing} of {len(naps)} times no key came after a nap"
+    many = missing > _BY_A_STALLED_HOST * len(naps)
+    return Found({"nap_keys_missing": float(missing)}, [said] if many else [])
 
 
 def _served(us: Ints, of_cpu: Ints, lifetime_ms: float) -> Found:

@@ -28,7 +28,7 @@ def seeds(
     ``seed_key`` is the key, ``seed_us`` how long the one before it served, or 0 if the
     host held ticks back meanwhile, ``seed_other`` the other CPU's key, ``seed_store``
     the words that the kernel's generator had in memory then. ``seed_nap_key`` are keys
-    after naps. ``seed_return_key`` are keys of a CPU that came back,
+    after naps, 0 if none came. ``seed_return_key`` are keys of a CPU that came back,
     ``seed_return_other`` the other's then. ``seed_first`` are keys, and ``seed_again``
     those that came when all that the CPU keeps in memory for its keys, the last key
     included, was put back to what it was before each; 0 if none came.
@@ -39,9 +39,10 @@ def seeds(
     twice, or are the same when one comes back; if the upper half of later keys of a CPU
     lay in store, or a key came again from the same memory; if a CPU draws too few keys
     to notice 10 random bits, or its keys serve longer than ``lifetime_ms`` in the
-    median or the 99th percentile, by more than two fifths. UNSUPPORTED if there are too
-    few states to notice 16 bits, no keys after naps, after returns, or from the same
-    memory, or if a CPU has too few keys during which ticks came.
+    median or the 99th percentile, by more than two fifths, or none comes after naps.
+    UNSUPPORTED if there are too few states to notice 16 bits, no keys after naps, after
+    returns, or from the same memory, or if a CPU has too few keys during which ticks
+    came.
     """
     states = samples.get("seed_state", _NOTHING)
     if bits_noticed(len(states), level) < _LEAST_BITS:
