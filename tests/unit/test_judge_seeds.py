@@ -13,7 +13,7 @@ from temper.stats.judging import Arrays, Verdict
 
 seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 
-STATES, KEYS, STORE, NAPS, PAIRS = 2_000, 256, 12, 256, 32
+STATES, KEYS, STORE, NAPS, PAIRS = 2_000, 256, 12, 128, 32
 
 
 def words(count: int, bits: int = 64) -> Ints:
@@ -200,7 +200,7 @@ def test_keys_that_do_not_come_after_naps_are_noticed() -> None:
     found["seed_nap_key"][::8] = 0
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
-    assert verdict.reasons == ["32 of 256 times no key came after a nap"]
+    assert verdict.reasons == ["16 of 128 times no key came after a nap"]
 
 
 def test_keys_after_naps_that_gather_bits_are_noticed() -> None:

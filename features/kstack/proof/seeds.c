@@ -25,7 +25,7 @@ enum {
 	/* For all keys of a CPU. */
 	DEADLINE_MS = 20000,
 	/* In which a key grows too old, whatever the length of a tick; by turns longer. */
-	NAPS = 64,
+	NAPS = 32,
 	NAP_MS = 25,
 	LONG_NAP_MS = 60,
 	/* How often CPU 1 goes and comes back. */
