@@ -16,6 +16,9 @@ seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 STATES, KEYS, STORE, NAPS, PAIRS = 2_000, 256, 12, 128, 32
 
 
+WORDS = ("seed_state", "seed_key", "seed_nap_key", "seed_watched_key")
+
+
 def words(count: int, bits: int = 64) -> Ints:
     """Return so many words with so many random bits, spread over all of them."""
     random = np.random.default_rng(bits)
@@ -41,6 +44,7 @@ def samples() -> dict[str, Ints]:
         "seed_other": np.repeat(words(2, bits=63), KEYS),
         "seed_store": words(2 * KEYS * STORE + 7)[-2 * KEYS * STORE :] ^ (5 << 40),
         "seed_nap_key": words(2 * KEYS + NAPS + 1)[-NAPS:],
+        "seed_watched_key": words(3 * NAPS),
         "seed_state_key": words(2 * STATES)[STATES:],
         "seed_return_key": words(40)[:8],
         "seed_return_other": words(40)[-8:],
@@ -67,7 +71,7 @@ def test_a_kernel_without_keys_is_judged_by_its_states() -> None:
     assert "keys" not in verdict.figures
 
 
-@pytest.mark.parametrize("what", ["seed_state", "seed_key", "seed_nap_key"])
+@pytest.mark.parametrize("what", WORDS)
 def test_twelve_bits_are_noticed(what: str) -> None:
     found = samples()
     found[what] = words(len(found[what]), bits=12)
@@ -76,7 +80,7 @@ def test_twelve_bits_are_noticed(what: str) -> None:
     assert "came before" in verdict.reasons[0]
 
 
-@pytest.mark.parametrize("what", ["seed_state", "seed_key", "seed_nap_key"])
+@pytest.mark.parametrize("what", WORDS)
 @pytest.mark.parametrize("bit", [0, 31, 63])
 def test_a_bit_that_stays_is_noticed(what: str, bit: int) -> None:
     found = samples()
@@ -212,7 +216,7 @@ def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
     assert "a bit of the keys after naps is not even" in verdict.reasons[0]
 
 
-MISSING = (("nap_key",), ("first", "again"), ("return_key", "return_other"))
+MISSING = (("watched_key",), ("first", "again"), ("return_key", "return_other"))
 
 
 @pytest.mark.parametrize("missing", MISSING)
@@ -263,6 +267,8 @@ def test_every_figure_is_documented() -> None:
     explained = set(re.findall(r"`([\w<>]+)`", table))
     for figure in judge(samples()).figures:
         general = re.sub(
-            "^(states|keys|nap_keys)_(repeated|bit_p|bits)$", r"<what>_\2", figure
+            "^(states|keys|nap_keys|watched_keys)_(repeated|bit_p|bits)$",
+            r"<what>_\2",
+            figure,
         )
         assert general in explained, figure

@@ -26,9 +26,11 @@ def judge_keys(
 ) -> list[Found]:
     """Make all tests; ``of_cpu`` says how many keys each CPU drew, shape (cpus,)."""
     keys, naps = _of(samples, "key"), _of(samples, "nap_key")
+    watched = _of(samples, "watched_key")
     return [
         judge_words("keys", "keys", keys, level),
         judge_words("nap_keys", "keys after naps", naps[naps != 0], level),
+        judge_words("watched_keys", "keys of a CPU that naps", watched, level),
         _missing(naps),
         _enough(of_cpu, level),
         _served(_of(samples, "us"), of_cpu, lifetime_ms),

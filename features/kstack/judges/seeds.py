@@ -28,7 +28,8 @@ def seeds(
     ``seed_key`` is the key, ``seed_us`` how long the one before it served, or 0 if the
     host held ticks back meanwhile, ``seed_other`` the other CPU's key, ``seed_store``
     the words that the kernel's generator had in memory then. ``seed_nap_key`` are keys
-    after naps, 0 if none came. ``seed_return_key`` are keys of a CPU that came back,
+    after naps, 0 if none came, and ``seed_watched_key`` all that the CPU had meanwhile,
+    read by another. ``seed_return_key`` are keys of a CPU that came back,
     ``seed_return_other`` the other's then. ``seed_first`` are keys, and ``seed_again``
     those that came when all that the CPU keeps in memory for its keys, the last key
     included, was put back to what it was before each; 0 if none came.
@@ -67,7 +68,7 @@ def _untried(figures: dict[str, float]) -> str:
             f"ticks came in time for {figures['keys_on_time']:.0f} keys of a CPU, too "
             "few to judge how long they serve"
         )
-    if not all(figures[what] for what in ("nap_keys", "returns", "pairs")):
+    if not all(figures[what] for what in ("watched_keys", "returns", "pairs")):
         return "no keys were drawn after naps, after returns, or from the same memory"
     return ""
 

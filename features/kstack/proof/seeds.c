@@ -3,8 +3,8 @@
  * Description: collects what offsets start from, to see whether it can be guessed: the
  * states of many children; the keys that two CPUs draw, how long each serves by the
  * counter, the other CPU's key meanwhile, and the random numbers that the kernel has in
- * store when a key is drawn; the keys after naps, and of a CPU that comes back; and what
- * key follows, twice, when all that the CPU keeps in memory for keys is as it was.
+ * store when a key is drawn; the keys in naps and after them, and of a CPU that comes back; and
+ * what key follows, twice, when all that the CPU keeps in memory for keys is as it was.
  *
  * Usage: seeds CHILDREN
  */
@@ -28,6 +28,8 @@ enum {
 	NAPS = 32,
 	NAP_MS = 25,
 	LONG_NAP_MS = 60,
+	/* More than a CPU draws in all naps. */
+	WATCHED = 4096,
 	/* How often CPU 1 goes and comes back. */
 	RETURNS = 8,
 	/* How often a key is drawn twice from the same memory. */
@@ -196,6 +198,49 @@ static void draw_after_naps(int probe, uint64_t symbol, size_t cpu, long *keys)
 	}
 }
 
+/* Record the keys of @cpu, which sleeps by turns, from another; return how many. */
+static size_t watch_keys(int probe, uint64_t symbol, size_t cpu, const atomic_bool *done,
+			 long *keys)
+{
+	size_t found = 0;
+	uint64_t last = 0;
+
+	while (!atomic_load(done) && found < WATCHED) {
+		uint64_t key = read_generator(probe, symbol, cpu).cpu_state[0];
+
+		if (key != last)
+			keys[found++] = (long)key;
+		last = key;
+	}
+	return found;
+}
+
+/* A key may come back that is seen only while the CPU sleeps. */
+static void nap_under_watch(int probe, uint64_t symbol)
+{
+	long *after_naps = shared_array(CPUS * NAPS * 2), *watched = array(CPUS * WATCHED);
+	size_t found = 0;
+
+	for (size_t cpu = 0; cpu < CPUS; cpu++) {
+		atomic_bool *done = shared(sizeof(*done));
+		pid_t sleeper = fork_bare();
+
+		stay_on_cpu(sleeper ? 1 - cpu : cpu);
+		if (sleeper == 0) {
+			draw_after_naps(probe, symbol, cpu, after_naps + cpu * NAPS * 2);
+			atomic_store(done, true);
+			_exit(0);
+		}
+		found += watch_keys(probe, symbol, cpu, done, watched + found);
+		finish_task(sleeper);
+		munmap(done, sizeof(*done));
+	}
+	print_samples("seed_nap_key", after_naps, CPUS * NAPS * 2);
+	print_samples("seed_watched_key", watched, found);
+	munmap(after_naps, CPUS * NAPS * 2 * sizeof(*after_naps));
+	free(watched);
+}
+
 /* The keys of both CPUs, each time that CPU 1 has come back. */
 static void draw_after_returns(int probe, uint64_t symbol, int online)
 {
@@ -212,24 +257,20 @@ static void draw_after_returns(int probe, uint64_t symbol, int online)
 	print_samples("seed_return_other", others, RETURNS);
 }
 
-static void try_keys_of_cpus(int probe, uint64_t symbol)
+static void draw_twice_on_cpus(int probe, uint64_t symbol)
 {
 	static const char *const batch[] = { "batched_entropy_u64" }, *const crng[] = { "crngs" };
 	const uint64_t symbols[PARTS] = { symbol, find_symbol(batch, 1), find_symbol(crng, 1) };
 	long *first = array(CPUS * PAIRS), *again = array(CPUS * PAIRS);
-	long *after_naps = array(CPUS * NAPS * 2);
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
 		stay_on_cpu(cpu);
 		draw_twice(probe, symbols, cpu, first + cpu * PAIRS, again + cpu * PAIRS);
-		draw_after_naps(probe, symbol, cpu, after_naps + cpu * NAPS * 2);
 	}
 	print_samples("seed_first", first, CPUS * PAIRS);
 	print_samples("seed_again", again, CPUS * PAIRS);
-	print_samples("seed_nap_key", after_naps, CPUS * NAPS * 2);
 	free(first);
 	free(again);
-	free(after_naps);
 }
 
 static void collect_keys_of_cpus(int probe, uint64_t symbol)
@@ -290,7 +331,8 @@ int main(int argc, char **argv)
 	if (symbol) {
 		print_samples("seed_state_key", keys, children);
 		collect_keys_of_cpus(probe, symbol);
-		try_keys_of_cpus(probe, symbol);
+		draw_twice_on_cpus(probe, symbol);
+		nap_under_watch(probe, symbol);
 		draw_after_returns(probe, symbol, online);
 	}
 	return 0;
