@@ -13,7 +13,7 @@ from temper.stats.judging import Arrays, Verdict
 
 seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 
-STATES, KEYS, STORE, NAPS, PAIRS = 2_000, 256, 12, 128, 32
+STATES, KEYS, STORE, NAPS, PAIRS = 2_000, 256, 12, 64, 32
 
 
 WORDS = ("seed_state", "seed_key", "seed_nap_key", "seed_watched_key")
@@ -44,6 +44,7 @@ def samples() -> dict[str, Ints]:
         "seed_other": np.repeat(words(2, bits=63), KEYS),
         "seed_store": words(2 * KEYS * STORE + 7)[-2 * KEYS * STORE :] ^ (5 << 40),
         "seed_nap_key": words(2 * KEYS + NAPS + 1)[-NAPS:],
+        "seed_tick_key": words(4 * NAPS)[-NAPS:],
         "seed_watched_key": words(3 * NAPS),
         "seed_state_key": words(2 * STATES)[STATES:],
         "seed_return_key": words(40)[:8],
@@ -197,14 +198,12 @@ def test_a_pair_of_which_no_key_came_is_no_pair() -> None:
 
 def test_keys_that_do_not_come_after_naps_are_noticed() -> None:
     found = samples()
-    found["seed_nap_key"][::16] = 0
-    verdict = judge(found)
-    assert verdict.outcome is Outcome.BLOCKED
-    assert verdict.figures["nap_keys"] == NAPS - NAPS / 16
-    found["seed_nap_key"][::8] = 0
+    found["seed_tick_key"][::16] = 0
+    assert judge(found).outcome is Outcome.BLOCKED
+    found["seed_tick_key"][::8] = 0
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
-    assert verdict.reasons == ["16 of 128 times no key came after a nap"]
+    assert verdict.reasons == ["8 of 64 times no tick drew a key after a nap"]
 
 
 def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
@@ -213,7 +212,8 @@ def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
     found["seed_nap_key"] = found["seed_nap_key"] | words(NAPS, bits=63)
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
-    assert "a bit of the keys after naps is not even" in verdict.reasons[0]
+    assert verdict.figures["nap_keys_all_p"] < 1e-100
+    assert "the bits of the keys after naps are not even" in verdict.reasons[-1]
 
 
 MISSING = (("watched_key",), ("first", "again"), ("return_key", "return_other"))
@@ -267,7 +267,7 @@ def test_every_figure_is_documented() -> None:
     explained = set(re.findall(r"`([\w<>]+)`", table))
     for figure in judge(samples()).figures:
         general = re.sub(
-            "^(states|keys|nap_keys|watched_keys)_(repeated|bit_p|bits)$",
+            "^(states|keys|nap_keys|watched_keys)_(repeated|bit_p|all_p|bits)$",
             r"<what>_\2",
             figure,
         )

@@ -29,9 +29,9 @@ def judge_keys(
     watched = _of(samples, "watched_key")
     return [
         judge_words("keys", "keys", keys, level),
-        judge_words("nap_keys", "keys after naps", naps[naps != 0], level),
+        judge_words("nap_keys", "keys after naps", naps, level),
         judge_words("watched_keys", "keys of a CPU that naps", watched, level),
-        _missing(naps),
+        _missing(_of(samples, "tick_key")),
         _enough(of_cpu, level),
         _served(_of(samples, "us"), of_cpu, lifetime_ms),
         _apart(keys, _of(samples, "other")),
@@ -52,11 +52,11 @@ def _enough(of_cpu: Ints, level: float) -> Found:
     return Found({"keys_of_cpu": float(fewest)}, [said] if few else [])
 
 
-def _missing(naps: Ints) -> Found:
-    """Count the times that no key came after a nap: 0."""
-    missing = int(np.count_nonzero(naps == 0))
-    said = f"{missing} of {len(naps)} times no key came after a nap"
-    many = missing > _BY_A_STALLED_HOST * len(naps)
+def _missing(ticked: Ints) -> Found:
+    """Count the times that no tick drew a key after a nap: 0."""
+    missing = int(np.count_nonzero(ticked == 0))
+    said = f"{missing} of {len(ticked)} times no tick drew a key after a nap"
+    many = missing > _BY_A_STALLED_HOST * len(ticked)
     return Found({"nap_keys_missing": float(missing)}, [said] if many else [])
 
 

@@ -28,11 +28,12 @@ def seeds(
     ``seed_key`` is the key, ``seed_us`` how long the one before it served, or 0 if the
     host held ticks back meanwhile, ``seed_other`` the other CPU's key, ``seed_store``
     the words that the kernel's generator had in memory then. ``seed_nap_key`` are keys
-    after naps, 0 if none came, and ``seed_watched_key`` all that the CPU had meanwhile,
-    read by another. ``seed_return_key`` are keys of a CPU that came back,
-    ``seed_return_other`` the other's then. ``seed_first`` are keys, and ``seed_again``
-    those that came when all that the CPU keeps in memory for its keys, the last key
-    included, was put back to what it was before each; 0 if none came.
+    after naps, ``seed_tick_key`` those that ticks drew next, 0 if none did, and
+    ``seed_watched_key`` all that the CPU had meanwhile, read by another.
+    ``seed_return_key`` are keys of a CPU that came back, ``seed_return_other`` the
+    other's then. ``seed_first`` are keys, and ``seed_again`` those that came when all
+    that the CPU keeps in memory for its keys, the last key included, was put back to
+    what it was before each; 0 if none came.
 
     VULNERABLE if a state or a key comes twice, or a state is one to which an earlier
     child's leads in a few calls; if a bit of them is not as often 1 as 0, significantly

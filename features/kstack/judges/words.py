@@ -21,20 +21,23 @@ class Found:
 
 
 def judge_words(what: str, said: str, words: Ints, level: float) -> Found:
-    """Judge words: does one come twice, and is each bit as often 1 as 0?
+    """Judge words: does one come twice, and are each bit and all as often 1 as 0?
 
     ``what`` is the beginning of the figures' names; ``said`` is what they are called.
     """
-    again, p = repeated(words), _bit_p(words)
+    again, p, all_p = repeated(words), _bit_p(words), _bits_p(words)
     figures = {
         what: float(len(words)),
         f"{what}_repeated": float(again),
         f"{what}_bit_p": p,
+        f"{what}_all_p": all_p,
         f"{what}_bits": bits_noticed(len(words), level),
     }
     complaints = [f"{again} of {len(words)} {said} came before"] if again else []
     if p < level:
         complaints.append(f"a bit of the {said} is not even: {p_text(p)}")
+    if all_p < level:
+        complaints.append(f"the bits of the {said} are not even: {p_text(all_p)}")
     return Found(figures, complaints)
 
 
@@ -48,10 +51,18 @@ def bits_noticed(words: int, level: float) -> float:
 
 def _bit_p(words: Ints) -> float:
     """Return the p-value of the bit that is least even, for all bits together."""
-    if not len(words):
-        return 1.0
-    bits = (words.astype(np.uint64)[:, None] >> np.arange(WORD, dtype=np.uint64)) & 1
-    ones = bits.sum(axis=0, dtype=np.int64)
-    rarer = np.minimum(ones, len(words) - ones)
-    most = len(words) - int(rarer.min())
+    ones = _ones(words)
+    most = int(np.maximum(ones, len(words) - ones).max())
     return min(1.0, 2 * WORD * luck(most, len(words), 0.5))
+
+
+def _bits_p(words: Ints) -> float:
+    """Return the p-value of how many of all bits are 1: a little in each is a lot."""
+    ones, bits = int(_ones(words).sum()), WORD * len(words)
+    return min(1.0, 2 * luck(max(ones, bits - ones), bits, 0.5))
+
+
+def _ones(words: Ints) -> Ints:
+    """Return how often each bit is 1, shape (64,)."""
+    bits = (words.astype(np.uint64)[:, None] >> np.arange(WORD, dtype=np.uint64)) & 1
+    return np.asarray(bits.sum(axis=0, dtype=np.int64))

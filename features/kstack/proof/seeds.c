@@ -182,8 +182,13 @@ static void draw_twice(int probe, const uint64_t *symbols, size_t cpu, long *fir
 	}
 }
 
-/* The key after each nap, and the one that a tick draws after it. */
-static void draw_after_naps(int probe, uint64_t symbol, size_t cpu, long *keys)
+/* The keys of a CPU after naps, and those that a tick draws next; 0: none came. */
+struct naps {
+	long after[NAPS];
+	long ticked[NAPS];
+};
+
+static void draw_after_naps(int probe, uint64_t symbol, size_t cpu, struct naps *naps)
 {
 	for (size_t i = 0; i < NAPS; i++) {
 		long ms = i % 2 ? LONG_NAP_MS : NAP_MS;
@@ -193,8 +198,8 @@ static void draw_after_naps(int probe, uint64_t symbol, size_t cpu, long *keys)
 		if (nanosleep(&time, NULL))
 			fail("nanosleep");
 		key = read_generator(probe, symbol, cpu).cpu_state[0];
-		keys[2 * i] = (long)key;
-		keys[2 * i + 1] = (long)wait_for_key(probe, symbol, cpu, key);
+		naps->after[i] = (long)key;
+		naps->ticked[i] = (long)wait_for_key(probe, symbol, cpu, key);
 	}
 }
 
@@ -218,26 +223,29 @@ static size_t watch_keys(int probe, uint64_t symbol, size_t cpu, const atomic_bo
 /* A key may come back that is seen only while the CPU sleeps. */
 static void nap_under_watch(int probe, uint64_t symbol)
 {
-	long *after_naps = shared_array(CPUS * NAPS * 2), *watched = array(CPUS * WATCHED);
+	long *watched = array(CPUS * WATCHED);
 	size_t found = 0;
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
+		struct naps *naps = shared(sizeof(*naps));
 		atomic_bool *done = shared(sizeof(*done));
 		pid_t sleeper = fork_bare();
 
 		stay_on_cpu(sleeper ? 1 - cpu : cpu);
 		if (sleeper == 0) {
-			draw_after_naps(probe, symbol, cpu, after_naps + cpu * NAPS * 2);
+			draw_after_naps(probe, symbol, cpu, naps);
 			atomic_store(done, true);
 			_exit(0);
 		}
 		found += watch_keys(probe, symbol, cpu, done, watched + found);
 		finish_task(sleeper);
+		print_samples("seed_nap_key", naps->after, NAPS);
+		print_samples("seed_tick_key", naps->ticked, NAPS);
+		munmap(naps, sizeof(*naps));
 		munmap(done, sizeof(*done));
 	}
-	print_samples("seed_nap_key", after_naps, CPUS * NAPS * 2);
-	print_samples("seed_watched_key", watched, found);
-	munmap(after_naps, CPUS * NAPS * 2 * sizeof(*after_naps));
+	if (found)
+		print_samples("seed_watched_key", watched, found);
 	free(watched);
 }
 
