@@ -6,38 +6,46 @@ from numpy.typing import NDArray
 from temper.stats.judging import Arrays, Ints
 
 from .measures import repeated
-from .words import Found, bits_noticed, judge_words
+from .words import Found, judge_words
 
 _HALF = 32
 _HALVES_BY_LUCK = 2
 """Of 512 keys and 3,072 words, three halves agree by luck once in 1e10 times."""
 _SELDOM = 99
 """The percentile of the keys' lives that the promise must hold for, too."""
+_OF_FEW = 95
+"""The same where there are fewer."""
 _TOO_LONG = 1.4
 """Times the life that is promised: less than a jiffy more."""
-_LEAST_BITS = 10
-_BY_A_STALLED_HOST = 0.1
-"""Share of naps after which a guest gets no tick for a second."""
 _NOTHING = np.array([], dtype=np.int64)
 
 
 def judge_keys(
-    samples: Arrays, of_cpu: Ints, lifetime_ms: float, level: float
+    samples: Arrays, of_cpu: Ints, stuck: Ints, lifetime_ms: float, level: float
 ) -> list[Found]:
-    """Make all tests; ``of_cpu`` says how many keys each CPU drew, shape (cpus,)."""
+    """Make all tests; ``samples`` are those of the judge ``seeds``.
+
+    ``of_cpu`` says how many keys each CPU drew, and ``stuck`` where ticks came without
+    one, both of shape (cpus,).
+    """
     keys, naps = _of(samples, "key"), _of(samples, "nap_key")
+    again, nap_us = _of(samples, "again_key"), _of(samples, "nap_us")
     watched = _of(samples, "watched_key")
+    # Those of 0 are none: ticks were held back, or no key came.
     return [
         judge_words("keys", "keys", keys, level),
-        judge_words("nap_keys", "keys after naps", naps, level),
+        judge_words("nap_keys", "keys after naps", naps[naps != 0], level),
         judge_words("watched_keys", "keys of a CPU that naps", watched, level),
-        _missing(_of(samples, "tick_key")),
-        _enough(of_cpu, level),
-        _served(_of(samples, "us"), of_cpu, lifetime_ms),
-        _apart(keys, _of(samples, "other")),
+        judge_words(
+            "again_keys", "keys from the same memory", again[again != 0], level
+        ),
+        _stuck(stuck, of_cpu),
+        _outlasting(_of(samples, "nap_before"), naps),
+        _served("nap_keys", "keys after naps", [nap_us], lifetime_ms, _OF_FEW),
+        _served("keys", "keys", _split(_of(samples, "us"), of_cpu), lifetime_ms),
+        _apart(keys, _of(samples, "other"), of_cpu),
         _returned(_of(samples, "return_key"), _of(samples, "return_other")),
         _foretold(keys, _of(samples, "store"), of_cpu),
-        _from_memory(_of(samples, "first"), _of(samples, "again")),
     ]
 
 
@@ -45,39 +53,55 @@ def _of(samples: Arrays, name: str) -> Ints:
     return samples.get(f"seed_{name}", _NOTHING)
 
 
-def _enough(of_cpu: Ints, level: float) -> Found:
-    fewest = int(of_cpu.min())
-    said = f"a CPU that worked drew {fewest} keys, and then no more"
-    few = bits_noticed(fewest, level) < _LEAST_BITS
-    return Found({"keys_of_cpu": float(fewest)}, [said] if few else [])
+def _split(values: Ints, of_cpu: Ints) -> list[Ints]:
+    return np.split(values, np.cumsum(of_cpu)[:-1])
 
 
-def _missing(ticked: Ints) -> Found:
-    """Count the times that no tick drew a key after a nap: 0."""
-    missing = int(np.count_nonzero(ticked == 0))
-    said = f"{missing} of {len(ticked)} times no tick drew a key after a nap"
-    many = missing > _BY_A_STALLED_HOST * len(ticked)
-    return Found({"nap_keys_missing": float(missing)}, [said] if many else [])
+def _stuck(stuck: Ints, of_cpu: Ints) -> Found:
+    """Look whether a CPU drew no more keys while it worked and ticks came."""
+    said = [
+        f"a CPU that worked drew {of_cpu[cpu]} keys, and then no more"
+        for cpu in np.flatnonzero(stuck)
+    ]
+    return Found({"keys_of_cpu": float(of_cpu.min())}, said)
 
 
-def _served(us: Ints, of_cpu: Ints, lifetime_ms: float) -> Found:
-    """Look at how long keys served; those of 0 saw ticks held back."""
-    of_each = np.split(us, np.cumsum(of_cpu)[:-1])
-    served = [each[each > 0] / 1000 for each in of_each]
+def _outlasting(before: Ints, after: Ints) -> Found:
+    """Count the keys that a CPU still has after a nap."""
+    same = int(np.count_nonzero((after != 0) & (after == before)))
+    said = f"{same} of {len(after)} keys outlast a nap"
+    return Found({"nap_keys_outlasting": float(same)}, [said] if same else [])
+
+
+def _served(
+    what: str,
+    said: str,
+    us: list[Ints],
+    lifetime_ms: float,
+    seldom_percent: int = _SELDOM,
+) -> Found:
+    """Look at how long the keys of each CPU served.
+
+    0: ticks were held back; -1: ticks came without a key.
+    """
+    served = [each[each > 0] / 1000 for each in us]
     half = max(_percentile(ms, 50) for ms in served)
-    seldom = max(_percentile(ms, _SELDOM) for ms in served)
+    seldom = max(_percentile(ms, seldom_percent) for ms in served)
+    endless = sum(int(np.count_nonzero(each < 0)) for each in us)
     complaints = []
+    if endless:
+        complaints.append(f"{endless} {said} served for more than a hundred ticks")
     if half > _TOO_LONG * lifetime_ms:
-        complaints.append(f"half of a CPU's keys served for {half:.1f} ms")
+        complaints.append(f"half of a CPU's {said} served for {half:.1f} ms")
     elif seldom > _TOO_LONG * lifetime_ms:
-        one_in = 100 / (100 - _SELDOM)
+        one_in = 100 / (100 - seldom_percent)
         complaints.append(
-            f"one key of a CPU in {one_in:.0f} served for {seldom:.1f} ms or more"
+            f"one of a CPU's {said} in {one_in:.0f} served for {seldom:.1f} ms or more"
         )
     figures = {
-        "keys_on_time": float(min(map(len, served))),
-        "keys_ms": half,
-        "keys_seldom_ms": seldom,
+        f"{what}_on_time": float(min(map(len, served))),
+        f"{what}_ms": half,
+        f"{what}_seldom_ms": seldom,
     }
     return Found(figures, complaints)
 
@@ -86,19 +110,29 @@ def _percentile(ms: NDArray[np.float64], percent: int) -> float:
     return float(np.percentile(ms, percent)) if len(ms) else 0.0
 
 
-def _apart(keys: Ints, others: Ints) -> Found:
-    """Compare the keys of two CPUs."""
+def _apart(keys: Ints, others: Ints, of_cpu: Ints) -> Found:
+    """Compare the keys of each CPU with those that the other had meanwhile."""
     same = max(repeated(keys ^ others), repeated(keys - others))
-    said = f"{same} times the keys of two CPUs differed as they had before"
-    return Found({"keys_same_distance": float(same)}, [said] if same else [])
+    pairs = zip(_split(keys, of_cpu), _split(others, of_cpu), strict=True)
+    shared = sum(int(np.isin(one, other).sum()) for one, other in pairs)
+    complaints = []
+    if same:
+        complaints.append(
+            f"{same} times the keys of two CPUs differed as they had before"
+        )
+    if shared:
+        complaints.append(f"{shared} of {len(keys)} keys were also another CPU's")
+    figures = {"keys_same_distance": float(same), "keys_shared": float(shared)}
+    return Found(figures, complaints)
 
 
 def _returned(keys: Ints, others: Ints) -> Found:
     """Compare the keys of a CPU that came back with the other's, and each other."""
     alike = int(np.count_nonzero(keys == others)) + repeated(keys)
+    alike += max(repeated(keys ^ others), repeated(keys - others))
     said = (
-        f"{alike} of {len(keys)} times a CPU came back with another's key, or one that "
-        "it had"
+        f"{alike} of {len(keys)} times a CPU came back with another's key, or as far "
+        "from it as before, or with one that it had"
     )
     figures = {"returns": float(len(keys)), "returns_alike": float(alike)}
     return Found(figures, [said] if alike else [])
@@ -124,15 +158,3 @@ def _foretold(keys: Ints, store: Ints, of_cpu: Ints) -> Found:
     return Found(
         {"keys_in_store": float(found)}, [said] if found > _HALVES_BY_LUCK else []
     )
-
-
-def _from_memory(first: Ints, again: Ints) -> Found:
-    """Compare keys drawn twice from the same memory; 0: none came."""
-    came = (first != 0) & (again != 0)
-    pairs, alike = np.count_nonzero(came), np.count_nonzero(came & (first == again))
-    said = (
-        f"{alike} of {pairs} times the next key came again when memory was as it had "
-        "been"
-    )
-    figures = {"pairs": float(pairs), "pairs_alike": float(alike)}
-    return Found(figures, [said] if alike else [])

@@ -10,8 +10,16 @@ from .keys import judge_keys
 from .words import WORD, Found, bits_noticed, judge_words
 
 _LEAST_BITS = 16
-_ON_TIME = 16
-"""The median of so many is no luck."""
+# Figure -> how much it takes.
+_LEAST = {
+    "keys_on_time": 16,
+    "keys_bits": 10,
+    "again_keys_bits": 6,
+    "nap_keys": 16,
+    "nap_keys_on_time": 16,
+    "watched_keys": 16,
+    "returns": 1,
+}
 _STEPS = 8
 """A task that ends has made one call, or a few."""
 _NOTHING = np.array([], dtype=np.int64)
@@ -23,36 +31,39 @@ def seeds(
     """Judge the states that tasks start from, the CPUs' keys, and what foretells keys.
 
     ``samples["seed_state"]`` are the states of children. A kernel that has keys says in
-    ``definitions["seed_keys_of_cpu"]`` how many each CPU drew; ``seed_state_key`` is
-    the key of the CPU when each child began. For each key, one CPU's after the other's:
-    ``seed_key`` is the key, ``seed_us`` how long the one before it served, or 0 if the
-    host held ticks back meanwhile, ``seed_other`` the other CPU's key, ``seed_store``
-    the words that the kernel's generator had in memory then. ``seed_nap_key`` are keys
-    after naps, ``seed_tick_key`` those that ticks drew next, 0 if none did, and
-    ``seed_watched_key`` all that the CPU had meanwhile, read by another.
+    ``definitions["seed_keys_of_cpu"]`` how many each CPU drew, and in ``seed_stuck``
+    which drew no more. ``seed_state_key`` and ``seed_parent`` are the key of the CPU
+    and the parent's state when each child began. For each key, one CPU's after the
+    other's: ``seed_key`` is the key, ``seed_us`` how long the one before it served, or
+    0 if the host held ticks back meanwhile, ``seed_other`` the other CPU's key,
+    ``seed_store`` the words that the kernel's generator had in memory then.
+    ``seed_again_key`` are keys of a CPU that came when all that CPUs keep in memory for
+    keys, the last key included, was put back to the same; 0: none came. For each nap of
+    a CPU: ``seed_nap_before`` and ``seed_nap_key`` are the keys before and after, 0 if
+    ticks were held back, ``seed_nap_us`` how long the latter served, -1 if no other
+    came; ``seed_watched_key`` are all keys that it had meanwhile, read by another CPU.
     ``seed_return_key`` are keys of a CPU that came back, ``seed_return_other`` the
-    other's then. ``seed_first`` are keys, and ``seed_again`` those that came when all
-    that the CPU keeps in memory for its keys, the last key included, was put back to
-    what it was before each; 0 if none came.
+    other's then.
 
     VULNERABLE if a state or a key comes twice, or a state is one to which an earlier
-    child's leads in a few calls; if a bit of them is not as often 1 as 0, significantly
-    at ``level``; if the keys of the CPUs differ by the same bits or the same number
-    twice, or are the same when one comes back; if the upper half of later keys of a CPU
-    lay in store, or a key came again from the same memory; if a CPU draws too few keys
-    to notice 10 random bits, or its keys serve longer than ``lifetime_ms`` in the
-    median or the 99th percentile, by more than two fifths, or none comes after naps.
-    UNSUPPORTED if there are too few states to notice 16 bits, no keys after naps, after
-    returns, or from the same memory, or if a CPU has too few keys during which ticks
-    came.
+    child's or the parent's leads in a few calls; if a bit of them, or all together, are
+    not as often 1 as 0, significantly at ``level``; if the keys of the CPUs differ by
+    the same bits or the same number twice, or one has another's; if the upper half of
+    later keys of a CPU lay in store, or a key comes again from the same memory; if a
+    key outlasts a nap; if ticks come without a key, or keys serve longer than
+    ``lifetime_ms`` in the median or the 99th percentile, by more than two fifths.
+    UNSUPPORTED if there are too few states to notice 16 bits, too few keys to notice
+    10, or 6 from the same memory, no naps or returns, or if a CPU has too few keys
+    during which ticks came.
     """
     states = samples.get("seed_state", _NOTHING)
     if bits_noticed(len(states), level) < _LEAST_BITS:
         return unsupported(f"{len(states)} states are too few to judge")
     found = [judge_words("states", "states", states, level)]
     if "seed_keys_of_cpu" in definitions:
-        of_cpu = definitions["seed_keys_of_cpu"]
-        found += [_heirs(samples), *judge_keys(samples, of_cpu, lifetime_ms, level)]
+        of_cpu, stuck = definitions["seed_keys_of_cpu"], definitions["seed_stuck"]
+        keys = judge_keys(samples, of_cpu, stuck, lifetime_ms, level)
+        found += [_heirs(samples), *keys]
     figures = {name: value for each in found for name, value in each.figures.items()}
     landed = [complaint for each in found for complaint in each.complaints]
     if not landed and (why := _untried(figures)):
@@ -64,13 +75,9 @@ def _untried(figures: dict[str, float]) -> str:
     """Say what was not tried enough; empty: nothing, or there are no keys."""
     if "keys" not in figures:
         return ""
-    if figures["keys_on_time"] < _ON_TIME:
-        return (
-            f"ticks came in time for {figures['keys_on_time']:.0f} keys of a CPU, too "
-            "few to judge how long they serve"
-        )
-    if not all(figures[what] for what in ("watched_keys", "returns", "pairs")):
-        return "no keys were drawn after naps, after returns, or from the same memory"
+    for what, least in _LEAST.items():
+        if figures[what] < least:
+            return f"{figures[what]:.0f} {what.replace('_', ' ')} are too few to judge"
     return ""
 
 
@@ -89,19 +96,23 @@ def _sound(figures: dict[str, float]) -> str:
 
 
 def _heirs(samples: Arrays) -> Found:
-    """Count the states from which calls under the key of their time lead to others'."""
-    states, keys = (
+    """Count the states from which calls under the key of their time lead to a child's.
+
+    Those of children that ended, and of the parent.
+    """
+    states, keys, parents = (
         samples.get(f"seed_{name}", _NOTHING).astype(np.uint64).tolist()
-        for name in ("state", "state_key")
+        for name in ("state", "state_key", "parent")
     )
     known = set(states)
-    # A key may be drawn before a child ends.
+    # A key may be drawn before a child ends, or the next one begins.
     heirs = sum(
         not known.isdisjoint(_steps(state, under))
-        for state, *both in zip(states, keys, keys[1:], strict=False)
+        for child, parent, *both in zip(states, parents, keys, keys[1:], strict=False)
+        for state in (child, parent)
         for under in both
     )
-    said = f"{heirs} states follow from those of tasks that ended"
+    said = f"{heirs} states follow from those of tasks that ended, or of the parent"
     return Found({"states_following": float(heirs)}, [said] if heirs else [])
 
 

@@ -71,17 +71,29 @@ static inline long read_state_of(int probe, pid_t task)
 }
 
 /*
- * The states that @children children start from, in the order of their birth, and, unless
- * @keys is NULL, the key of CPU 0 after each. A child makes no system call before its
- * parent has read them: each is a step with a key, which would hide what is wrong with a
- * state.
+ * What is known of children, in the order of their birth.
+ *
+ * @states: what each starts from
+ * @keys: the key of CPU 0 then
+ * @parents: the state of their parent then
  */
-static inline long *states_of_children(int probe, size_t children, uint64_t symbol, long *keys)
+struct births {
+	long *states;
+	long *keys;
+	long *parents;
+};
+
+/*
+ * Make children on CPU 0. None makes a system call before its parent has read its state:
+ * each is a step with a key, which would hide what is wrong with a state.
+ */
+static inline struct births births_of(int probe, uint64_t symbol, size_t children)
 {
-	long *states = shared_array(children);
+	struct births b = { array(children), array(children), array(children) };
 	atomic_size_t *read = shared(sizeof(*read));
 
 	for (size_t i = 0; i < children; i++) {
+		struct kstack_probe_state state;
 		pid_t child = fork_bare();
 
 		if (child == 0) {
@@ -89,14 +101,15 @@ static inline long *states_of_children(int probe, size_t children, uint64_t symb
 				;
 			_exit(0);
 		}
-		states[i] = read_state_of(probe, child);
-		if (keys)
-			keys[i] = (long)read_generator(probe, symbol, 0).cpu_state[0];
+		b.states[i] = read_state_of(probe, child);
+		state = read_generator(probe, symbol, 0);
+		b.keys[i] = (long)state.cpu_state[0];
+		b.parents[i] = (long)state.task_state;
 		atomic_store(read, i + 1);
 		finish_task(child);
 	}
 	munmap(read, sizeof(*read));
-	return states;
+	return b;
 }
 
 #endif

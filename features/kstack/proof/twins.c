@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	collect_positions(probe, calls);
 	if (read_generator(probe, symbol, 0).generator == KSTACK_TEMPER) {
 		align_with_twin(known + 2);
-		states = states_of_children(probe, children, symbol, NULL);
+		states = births_of(probe, symbol, children).states;
 		align_with_twin(known + 4);
 		collect_keys(probe, symbol);
 		print_samples("twin_state", states, children);
