@@ -72,6 +72,8 @@ static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
 		naps->after[i] = ticks_are_late() ? 0 : (long)key;
 		next = wait_for_key(c, key);
 		naps->us[i] = next.key ? next.us : -1;
+		if (!next.key)
+			break;
 	}
 	atomic_store(&naps->done, true);
 }

@@ -94,7 +94,8 @@ static size_t collect_keys(const struct keyed_cpu *c, uint64_t store, struct key
 	return found;
 }
 
-static void collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
+/* Return whether all CPUs draw keys. */
+static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 {
 	uint64_t store = store_symbol();
 	struct keys k = {
@@ -132,6 +133,7 @@ static void collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 	free(k.us);
 	free(k.other);
 	free(k.words);
+	return !stuck[0] && !stuck[1];
 }
 
 /*
@@ -176,7 +178,9 @@ static void try_keys(int probe, uint64_t symbol, int online)
 {
 	uint64_t per_us = counts_per_us();
 
-	collect_keys_of_cpus(probe, symbol, per_us);
+	/* Or all that follows would wait in vain. */
+	if (!collect_keys_of_cpus(probe, symbol, per_us))
+		return;
 	draw_again(probe, symbol, per_us);
 	nap_under_watch(probe, symbol, per_us);
 	draw_after_returns(probe, symbol, online);
