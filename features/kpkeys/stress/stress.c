@@ -33,8 +33,8 @@ static struct worker {
 	unsigned int since;
 } workers[MAX_KINDS];
 static size_t workers_number;
-/* For each worker: operations, and what it tried in vain. */
-static unsigned long *done, *tried;
+/* For each worker: operations, and answers of the kernel meanwhile. */
+static unsigned long *done, *answers;
 static size_t self;
 
 #define VMSTAT "/proc/vmstat"
@@ -71,9 +71,9 @@ void wrong(const char *what)
 	_exit(1);
 }
 
-void in_vain(void)
+void answered(void)
 {
-	tried[self]++;
+	__atomic_fetch_add(&answers[self], 1, __ATOMIC_RELAXED);
 }
 
 bool ended_well(int child)
@@ -250,8 +250,8 @@ static void look_for_stuck(unsigned int now)
 	for (size_t i = 0; i < workers_number; i++) {
 		struct worker *worker = &workers[i];
 
-		if (done[i] + tried[i] != worker->seen) {
-			worker->seen = done[i] + tried[i];
+		if (done[i] + answers[i] != worker->seen) {
+			worker->seen = done[i] + answers[i];
 			worker->since = now;
 		} else if (now - worker->since == STUCK) {
 			fprintf(stderr, "stress: stuck: %s:", worker->kind->name);
@@ -357,7 +357,7 @@ int main(int argc, char **argv)
 	done = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (done == MAP_FAILED)
 		wrong("mmap");
-	tried = done + MAX_KINDS;
+	answers = done + MAX_KINDS;
 	set_up();
 	add(memory_kinds, memory_kinds_number);
 	add(system_kinds, system_kinds_number);

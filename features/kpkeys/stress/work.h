@@ -25,8 +25,11 @@ extern const size_t system_kinds_number;
 /* A pseudorandom number below `limit`, different in each process. */
 uint32_t below(uint32_t limit);
 
-/* Say that the kernel answered, if only that an operation must be tried again. */
-void in_vain(void);
+/*
+ * Say that the kernel answered, in the midst of an operation: under pressure one may take
+ * minutes, page by page.
+ */
+void answered(void);
 
 /* Say what is wrong on the console, and end the process with status 1. */
 void __attribute__((noreturn)) wrong(const char *what);

@@ -64,15 +64,19 @@ static uint64_t *word(char *area, size_t page)
 
 static void fill(char *area, size_t pages, uint64_t seed)
 {
-	for (size_t i = 0; i < pages; i++)
+	for (size_t i = 0; i < pages; i++) {
 		*word(area, i) = seed + i;
+		answered();
+	}
 }
 
 static void check(char *area, size_t pages, uint64_t seed, const char *what)
 {
-	for (size_t i = 0; i < pages; i++)
+	for (size_t i = 0; i < pages; i++) {
 		if (*word(area, i) != seed + i)
 			wrong(what);
+		answered();
+	}
 }
 
 static bool do_fork(void)

@@ -87,7 +87,7 @@ static bool do_memory(void)
 
 	sleep(1);
 	while (done && !take_offline(state)) {
-		in_vain();
+		answered();
 		usleep(100000);
 	}
 	if (syscall(SYS_delete_module, "plug", 0) && errno != ENOENT)
@@ -120,8 +120,10 @@ static bool do_pressure(void)
 		/* The kernel is to kill this process first. */
 		put("/proc/self/oom_score_adj", "1000");
 		alarm(PRESSURE_SECONDS);
-		for (size_t i = 0; area != MAP_FAILED && i < pages; i++)
+		for (size_t i = 0; area != MAP_FAILED && i < pages; i++) {
 			area[i * PAGE] = (char)i;
+			answered();
+		}
 		_exit(0);
 	}
 	ended_well(child);
