@@ -246,7 +246,19 @@ def test_a_sabotage_is_caught_by_the_proof_for_it(proved: Answer, variant: str) 
 def test_the_sabotage_kernel_holds_without_a_sabotage(
     proved: Answer, variant: str
 ) -> None:
-    assert outcomes(proved, variant) == dict.fromkeys(all_proofs(proved), "BLOCKED")
+    weak = {"seeds"} if variant == "no-random" else set()
+    assert outcomes(proved, variant) == {
+        proof: "VULNERABLE" if proof in weak else "BLOCKED"
+        for proof in all_proofs(proved)
+    }
+
+
+def test_without_random_numbers_of_the_cpu_memory_tells_keys_but_for_the_counter(
+    proved: Answer,
+) -> None:
+    found = figures(proved, "no-random", "seeds")
+    assert found["again_keys_bit_p"] < 1e-6
+    assert found["again_keys_repeated"] == found["keys_in_store"] == 0
 
 
 @predicted
