@@ -16,7 +16,6 @@ _LEAST = {
     "keys_bits": 10,
     "again_keys_bits": 6,
     "nap_keys": 16,
-    "nap_keys_on_time": 16,
     "watched_keys": 16,
     "returns": 1,
 }
@@ -54,7 +53,8 @@ def seeds(
     ``lifetime_ms`` in the median or the 99th percentile, by more than two fifths.
     UNSUPPORTED if there are too few states to notice 16 bits, too few keys to notice
     10, or 6 from the same memory, no naps or returns, or if a CPU has too few keys
-    during which ticks came.
+    during which ticks came; not so for keys after naps, since with ``nohz_full`` ticks
+    are seen to come late while two CPUs work.
     """
     states = samples.get("seed_state", _NOTHING)
     if bits_noticed(len(states), level) < _LEAST_BITS:

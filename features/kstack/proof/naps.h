@@ -84,7 +84,7 @@ static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
  */
 static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, long *keys)
 {
-	struct memory_of_keys all = read_memory_of_keys(c->probe, c->cpu);
+	struct memory_of_keys all = { 0 };
 	size_t found = 0, begun = 0;
 	bool put = true;
 	uint64_t last = 0, since = 0;
@@ -101,6 +101,9 @@ static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, lo
 			put = !is_long(begun - 1);
 		}
 		if (!put && counter() - since > ASLEEP_MS * 1000 * c->per_us) {
+			/* In the first long nap, since keys were drawn from it before. */
+			if (!all.key.count)
+				all = read_memory_of_keys(c->probe, c->cpu);
 			put_back(c->probe, &all);
 			last = all.key.words[0];
 			put = true;

@@ -136,6 +136,13 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 	return !stuck[0] && !stuck[1];
 }
 
+/* After a key was drawn from it: what was last used before a new seed is not used again. */
+static struct memory_of_keys read_used_memory(const struct keyed_cpu *c)
+{
+	wait_for_key(c, key_of(c));
+	return read_memory_of_keys(c->probe, c->cpu);
+}
+
 /*
  * Draw many keys from the same memory. Some are the same if little or nothing goes into a
  * key but what lies in memory, the key before it included.
@@ -146,9 +153,10 @@ static void draw_again(int probe, uint64_t symbol, uint64_t per_us)
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
 		const struct keyed_cpu c = { probe, symbol, cpu, per_us };
-		struct memory_of_keys all = read_memory_of_keys(probe, cpu);
+		struct memory_of_keys all;
 
 		stay_on_cpu(cpu);
+		all = read_used_memory(&c);
 		for (size_t i = 0; i < AGAIN; i++) {
 			put_back(probe, &all);
 			keys[i] = (long)wait_for_key(&c, all.key.words[0]).key;
