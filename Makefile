@@ -10,7 +10,8 @@ export UV_PYTHON_DOWNLOADS := never
 UV = $(shell command -v uv || echo .tools/bin/uv)
 RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.
-PYTEST = env --default-signal=INT $(RUN) pytest
+# A store that others read gets nothing that a test has made.
+PYTEST = env --default-signal=INT --unset=TEMPER_SHARED_CACHE $(RUN) pytest
 SCRIPTS = temper scripts/setup scripts/check-setup scripts/picture .ci/run \
 	libvgetrandom/tests/statistics_battery.sh libvgetrandom/tests/rust.sh \
 	libvgetrandom/debian/tests/link libvgetrandom/debian/tests/preload

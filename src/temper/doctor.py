@@ -13,9 +13,11 @@ from pydantic import BaseModel, ConfigDict
 
 from temper.arch import ARCHES, DEFAULT_ARCH, Arch
 from temper.catalog import feature_named, feature_names
+from temper.errors import TemperError
 from temper.invocation import as_typed
 from temper.kernel.builder import BUILD_TOOLS
 from temper.kernel.compiler import cross_prefix
+from temper.kernel.shared import shared_cache
 from temper.kernel.source import DEBIAN_SOURCES
 from temper.paths import cache_home, data_home
 from temper.process import PACKAGES
@@ -102,6 +104,7 @@ def examine() -> Examination:
         *_sources(),
         _disk("disk for kernels", cache_home(), _build_space()),
         _disk("disk for results", data_home(), RESULTS),
+        *_shared_cache(),
         *(found for arch in ARCHES.values() for found in _other_arch(arch)),
         _kvm(),
         _postgresql(),
@@ -258,6 +261,19 @@ def _disk(name: str, folder: Path, needed: float) -> Finding:
         cure = f"free {needed:.1f} GiB there; '{prune}' may help"
         return _lacking(name, found, cure)
     return _ok(name, found)
+
+
+def _shared_cache() -> list[Finding]:
+    """Check the shared cache, if there is one, which no command needs to go on."""
+    name = "shared cache"
+    try:
+        if not (shared := shared_cache()):
+            return []
+        with scratch_folder() as folder:
+            shared.probe(folder)
+    except TemperError as error:
+        return [_optional(name, error.message, error.hint)]
+    return [_ok(name, f"{shared.place} can be read and written")]
 
 
 def _kvm() -> Finding:

@@ -24,6 +24,7 @@ _A_DAY = 86_400
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     """Fill a cache with something old and something new."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("TEMPER_SHARED_CACHE", raising=False)
     filled = Cache()
     assert filled.root.parent == tmp_path
 
@@ -36,6 +37,23 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     then = time.time() - 40 * _A_DAY
     os.utime(filled.root / "programs" / "old" / "manifest.json", (then, then))
     return filled
+
+
+def test_the_list_says_what_is_shared(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed() -> str:
+        done = CliRunner().invoke(app, ["cache", "list"])
+        assert done.exit_code == 0
+        assert "the old program" in done.output
+        return done.output
+
+    assert "shared" not in listed()
+    store = tmp_path / "[bold]store"
+    monkeypatch.setenv("TEMPER_SHARED_CACHE", str(store))
+    assert listed().endswith(f"In the shared cache {store}: 0 entries, 0 bytes\n")
+    cache.entry("kernels", "k", "Linux", lambda *_: {}, Quiet())
+    assert f"In the shared cache {store}: 1 entry, " in listed()
 
 
 def prune(*words: str) -> Result:

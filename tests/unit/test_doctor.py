@@ -70,6 +70,7 @@ class Host:
         monkeypatch.setenv("PATH", str(self._bin))
         monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
         monkeypatch.setenv("TEMPER_DATA", str(root / "data"))
+        monkeypatch.delenv("TEMPER_SHARED_CACHE", raising=False)
         monkeypatch.setattr(doctor, "DEBIAN_SOURCES", self.source.parent)
         monkeypatch.setattr(doctor, "POSTGRESQL", root / "postgresql")
         monkeypatch.setattr(doctor, "KVM", self.kvm)
@@ -309,6 +310,38 @@ def test_postgresql_can_be_done_without(host: Host) -> None:
     assert found.state is State.OPTIONAL
     assert found.cure == "apt-get install postgresql"
     assert not examine().lacking
+
+
+def test_a_shared_cache_is_tried(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "shared cache" not in {found.name for found in examine().findings}
+    store = tmp_path / "store"
+    monkeypatch.setenv("TEMPER_SHARED_CACHE", f"file://{store}")
+    assert finding("shared cache") == Finding(
+        name="shared cache",
+        found=f"file://{store} can be read and written",
+        state=State.OK,
+    )
+    assert not [path for path in store.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("file:///dev/null/store", "cannot be written: "),
+        ("s4://me:secret@bucket", "is no URL that fsspec opens"),
+    ],
+)
+def test_a_shared_cache_can_be_done_without(
+    host: Host, monkeypatch: pytest.MonkeyPatch, url: str, found: str
+) -> None:
+    monkeypatch.setenv("TEMPER_SHARED_CACHE", url)
+    lack = finding("shared cache")
+    assert lack.state is State.OPTIONAL
+    assert found in lack.found
+    assert lack.cure
+    assert "secret" not in f"{lack}"
 
 
 def test_the_setup_script_installs_every_package_that_cures(host: Host) -> None:

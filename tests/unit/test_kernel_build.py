@@ -107,17 +107,38 @@ def test_a_patched_kernel_leaves_the_source_alone(cache: Cache, tmp_path: Path) 
     assert cache.verify() == []
 
 
-def test_what_the_compiler_cache_lacks_is_read_once(
-    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have the compiler note how it is called, in the file that is returned."""
     log, compiler = tmp_path / "log", tmp_path / "bin" / "gcc"
     compiler.parent.mkdir()
     real = shutil.which("gcc")
     compiler.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec {real} "$@"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("PATH", f"{compiler.parent}:{os.environ['PATH']}")
+    return log
+
+
+def test_what_the_compiler_cache_lacks_is_read_once(
+    cache: Cache, compiled: Path
+) -> None:
     build(spec(FAKE_KERNEL, cache), cache, Quiet())
-    assert log.read_text().count("init/main.c") == 1
+    assert compiled.read_text().count("init/main.c") == 1
+
+
+def test_a_kernel_that_another_host_built_is_not_built_again(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEMPER_SHARED_CACHE", f"file://{tmp_path}/store")
+    first = build(spec(FAKE_KERNEL, cache), cache, Quiet())
+    other = Cache(tmp_path / "other")
+    second = build(spec(FAKE_KERNEL, other), other, Quiet())
+    assert (first.built, second.built) == (True, False)
+    assert contents(first.folder) == contents(second.folder)
+    module = tmp_path / "answer.c"
+    module.write_text(MODULE)
+    (tmp_path / "answer.h").write_text("#define ANSWER 42\n")
+    assert build_module(second, module, other, Quiet()).is_file()
 
 
 def test_the_compiler_cache_sees_a_header_that_changes(

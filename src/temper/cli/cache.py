@@ -6,7 +6,7 @@ import typer
 from rich.filesize import decimal
 
 from temper.cli.output import confirmed, console
-from temper.kernel import Cache
+from temper.kernel import Cache, shared_cache
 from temper.report.listings import print_items
 
 app = typer.Typer(
@@ -16,8 +16,16 @@ app = typer.Typer(
 
 @app.command("list")
 def cache_list() -> None:
-    """List what is in the cache, most recently used first."""
+    """List what is in the cache, most recently used first.
+
+    If there is a shared cache, say what is in it.
+    """
     print_items(console(), Cache().items(), "The cache is empty.")
+    if shared := shared_cache():
+        count, size = shared.usage()
+        entries = "1 entry" if count == 1 else f"{count} entries"
+        text = f"In {shared}: {entries}, {decimal(size)}"
+        console().print(text, soft_wrap=True, markup=False)
 
 
 @app.command("prune")

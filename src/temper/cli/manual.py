@@ -25,6 +25,8 @@ _STATUS = {
 _ENVIRONMENT = {
     "TEMPER_DATA": "The folder of runs. Default: $XDG_DATA_HOME/temper, or "
     "~/.local/share/temper.",
+    "TEMPER_SHARED_CACHE": "Where hosts share kernels: a bucket, such as "
+    "s3://bucket/temper, or a folder. Default: nowhere.",
     "TEMPER_STORE": "The address of a PostgreSQL database for runs.",
     "XDG_CACHE_HOME": "Kernels, sources and programs are in temper below it. Default: "
     "~/.cache.",

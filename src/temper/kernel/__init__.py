@@ -21,6 +21,7 @@ from temper.kernel.module import (
     module_digest,
     module_files,
 )
+from temper.kernel.shared import shared_cache
 from temper.kernel.source import Source, find_source, source_at, source_tree
 from temper.kernel.watched import Watched, watched
 
@@ -54,6 +55,7 @@ __all__ = [
     "module_files",
     "parse_config",
     "ready_image",
+    "shared_cache",
     "source_at",
     "source_tree",
     "watched",

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from temper.digest import file_digest
 from temper.errors import InfraError
+from temper.kernel.shared import SHARED, SharedCache, shared_cache, unpack
 from temper.owners import Ownership, living
 from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
@@ -110,18 +111,26 @@ class Cache:
     def entry(
         self, kind: str, key: str, title: str, make: Make, progress: Progress
     ) -> Entry:
-        """Return the entry ``kind``/``key``; ``make`` it if it is not there.
+        """Return the entry ``kind``/``key``; fetch or ``make`` it if it is not there.
 
         If another process is making it, this waits and returns that entry. A ``make``
         that raises leaves nothing behind. Raises InfraError if the disk is full or
-        the cache cannot be read and written. Until this process ends, nobody prunes
-        the entry.
+        the cache cannot be read and written, and InputError if TEMPER_SHARED_CACHE
+        cannot be used. Until this process ends, nobody prunes the entry.
         """
         with self._explained(title):
             self._use()
             with self._locked(kind, key, lambda: progress.say(_waiting(title))):
-                found = self._find(kind, key, progress)
-                return found or self._make(kind, key, title, make)
+                if found := self._find(kind, key, progress):
+                    return found
+                shared = shared_cache() if kind in SHARED else None
+                if shared is None:
+                    return self._make(kind, key, title, make)
+                if found := self._fetch(shared, kind, key, title, progress):
+                    return found
+                made = self._make(kind, key, title, make)
+                self._share(shared, made, progress)
+                return made
 
     @contextmanager
     def workspace(self, kind: str, title: str) -> Iterator[Path]:
@@ -132,14 +141,11 @@ class Cache:
         key = str(os.getpid())
         with self._explained(title):
             self._use()
-            with self._locked(kind, key, lambda: None):
-                folder = self._scratch(kind, key)
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir(parents=True)
-                try:
-                    yield folder
-                finally:
-                    shutil.rmtree(folder, ignore_errors=True)
+            with (
+                self._locked(kind, key, lambda: None),
+                self._scratch(kind, key) as folder,
+            ):
+                yield folder
 
     def items(self) -> list[Item]:
         """Return the inventory, most recently used first, without checking files.
@@ -223,27 +229,55 @@ class Cache:
         os.utime(folder / _MANIFEST)
         return Entry(kind, key, manifest["title"], folder, manifest["facts"])
 
+    def _fetch(
+        self, shared: SharedCache, kind: str, key: str, title: str, progress: Progress
+    ) -> Entry | None:
+        name = f"{kind}/{key}"
+        with self._scratch(kind, key) as scratch:
+            archive = scratch / "archive"
+            if not shared.fetch(name, title, archive, progress):
+                return None
+            try:
+                unpack(archive, scratch)
+                manifest = _check_arrived(scratch / name)
+            except (ValueError, _DamagedError) as damage:
+                progress.say(shared.damaged(title, damage))
+                return None
+            folder = self._keep(scratch / name, kind, key)
+        return Entry(kind, key, manifest["title"], folder, manifest["facts"])
+
+    def _share(self, shared: SharedCache, entry: Entry, progress: Progress) -> None:
+        with self._scratch(entry.kind, entry.key) as scratch:
+            shared.put(entry.folder, entry.title, scratch / "archive", progress)
+
     def _make(self, kind: str, key: str, title: str, make: Make) -> Entry:
-        scratch = self._scratch(kind, key)
-        # A killed run may have left it; we hold the lock, so it is not in use.
-        shutil.rmtree(scratch, ignore_errors=True)
-        result, litter = scratch / "entry", scratch / "work"
-        try:
-            result.mkdir(parents=True)
+        with self._scratch(kind, key) as scratch:
+            result, litter = scratch / "entry", scratch / "work"
+            result.mkdir()
             litter.mkdir()
             facts = make(result, litter)
             manifest = {"title": title, "facts": facts}
             manifest |= {name: check(result) for name, check in _CHECKS.items()}
             (result / _MANIFEST).write_text(json.dumps(manifest, indent=1))
-            folder = self.root / kind / key
-            folder.parent.mkdir(exist_ok=True)
-            result.rename(folder)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            folder = self._keep(result, kind, key)
         return Entry(kind, key, title, folder, facts, made=True)
 
-    def _scratch(self, kind: str, key: str) -> Path:
-        return self.root / "tmp" / f"{kind}-{key}"
+    def _keep(self, complete: Path, kind: str, key: str) -> Path:
+        folder = self.root / kind / key
+        folder.parent.mkdir(exist_ok=True)
+        return complete.rename(folder)
+
+    @contextmanager
+    def _scratch(self, kind: str, key: str) -> Iterator[Path]:
+        """Lend an empty folder to the holder of the entry's lock."""
+        folder = self.root / "tmp" / f"{kind}-{key}"
+        # A killed run may have left it; we hold the lock, so it is not in use.
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            folder.mkdir(parents=True)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _use(self) -> None:
         """Let others know that this process uses what it gets, until it ends."""
@@ -384,6 +418,14 @@ def _check(folder: Path, how: str = "sha256") -> dict[str, Any]:
     wrong = [name for name in wanted if found.get(name) != wanted[name]]
     if wrong:
         raise _DamagedError(f"{wrong[0]} has changed")
+    return manifest
+
+
+def _check_arrived(folder: Path) -> dict[str, Any]:
+    """Check an entry that came from elsewhere, with which more could have come."""
+    manifest = _check(folder)
+    if more := _sizes(folder).keys() - manifest["size"].keys():
+        raise _DamagedError(f"{min(more)} was added")
     return manifest
 
 
