@@ -23,6 +23,7 @@ _STATUS = {
     130: "Ctrl-C; as for 3. After other signals: 128 and their number.",
 }
 _ENVIRONMENT = {
+    "CCACHE_REMOTE_STORAGE": "Where hosts share compiled objects; see ccache(1).",
     "TEMPER_DATA": "The folder of runs. Default: $XDG_DATA_HOME/temper, or "
     "~/.local/share/temper.",
     "TEMPER_SHARED_CACHE": "Where hosts share kernels: a bucket, such as "

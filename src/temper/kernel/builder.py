@@ -55,6 +55,9 @@ PLUGINS = "CONFIG_GCC_PLUGINS"
 """The kernel's default is whether this host has the headers of GCC's plugins, which
 must not decide: it is off where nothing wants it."""
 
+REMOTE_OBJECTS = "CCACHE_REMOTE_STORAGE"
+"""The variable by which ccache finds objects that other hosts have compiled."""
+
 RECIPE = 1
 """Raise it if a change to this file changes the kernels that it builds."""
 
@@ -325,7 +328,7 @@ class Build:
         """Return the programs' environment: nothing of the user's may leak into it."""
         temporary = self.work / "tmp"
         temporary.mkdir(exist_ok=True)
-        return {
+        environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.work),
             "TMPDIR": str(temporary),
@@ -339,6 +342,10 @@ class Build:
             # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
         }
+        if remote := os.environ.get(REMOTE_OBJECTS):
+            # It says where objects come from, which does not decide what is in them.
+            environment[REMOTE_OBJECTS] = remote
+        return environment
 
     def _check(self, done: Finished, what: str) -> None:
         if done.status == 0:
