@@ -37,6 +37,7 @@ ELSEWHERE = {
     "../configure": "configures QEMU",
     "ninja": "builds QEMU",
     "sbatch": "needs a cluster",
+    "kubectl": "needs a cluster; test_kubernetes.py looks at what it is given",
     ".venv/bin/python": "measures for minutes; the document says what it found",
     ".venv/bin/dask": "starts what stays; test_fleet_lost.py does, too",
     "openssl": "makes a key; test_fleet_tls.py does, too",
