@@ -63,7 +63,7 @@ def judge(
     of_cpu: tuple[int, int] | None = (KEYS, KEYS),
     stuck: tuple[int, int] = (0, 0),
 ) -> Verdict:
-    kernel = {"seed_stuck": np.array(stuck)}
+    kernel = {"seed_stuck": np.array(stuck), "seed_tick_us": np.array([10_000])}
     if of_cpu is not None:
         kernel["seed_keys_of_cpu"] = np.array(of_cpu)
     return seeds(found, {**DEFINITION, **kernel}, lifetime_ms=10, level=1e-6)
@@ -164,6 +164,13 @@ def test_one_key_in_64_that_serves_too_long_is_noticed(cpu: int) -> None:
     assert verdict.reasons[0].startswith("one of a CPU's keys in 100 served for ")
 
 
+def test_a_late_tick_makes_a_key_serve_a_jiffy_more() -> None:
+    found = samples()
+    found["seed_us"][::16] = 20_000
+    found["seed_nap_us"][::16] = 20_000
+    assert judge(found).outcome is Outcome.BLOCKED
+
+
 def test_one_key_that_serves_too_long_by_chance_is_not_held_against_it() -> None:
     found = samples()
     found["seed_us"][7] = 100_000
@@ -185,10 +192,12 @@ def test_keys_after_naps_that_serve_too_long_are_noticed() -> None:
 
 def test_a_key_that_outlasts_a_nap_is_noticed() -> None:
     found = samples()
-    found["seed_nap_before"][9] = found["seed_nap_key"][9]
+    found["seed_nap_before"][:3] = found["seed_nap_key"][:3]
+    assert judge(found).outcome is Outcome.BLOCKED
+    found["seed_nap_before"][:4] = found["seed_nap_key"][:4]
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
-    assert verdict.reasons == [f"1 of {NAPS} keys outlast a nap"]
+    assert verdict.reasons == [f"4 of {NAPS} keys outlast a nap"]
 
 
 def test_naps_whose_ticks_were_held_back_do_not_count() -> None:

@@ -49,8 +49,9 @@ def seeds(
     not as often 1 as 0, significantly at ``level``; if the keys of the CPUs differ by
     the same bits or the same number twice, or one has another's; if the upper half of
     later keys of a CPU lay in store, or a key comes again from the same memory; if a
-    key outlasts a nap; if ticks come without a key, or keys serve longer than
-    ``lifetime_ms`` in the median or the 99th percentile, by more than two fifths.
+    key outlasts one nap in twenty; if ticks come without a key, or keys serve longer by
+    more than two fifths than ``lifetime_ms`` in the median, or that and a tick, by
+    ``seed_tick_us``, in the 99th percentile.
     UNSUPPORTED if there are too few states to notice 16 bits, too few keys to notice
     10, or 6 from the same memory, no naps or returns, or if a CPU has too few keys
     during which ticks came; not so for keys after naps, since with ``nohz_full`` ticks
@@ -61,8 +62,7 @@ def seeds(
         return unsupported(f"{len(states)} states are too few to judge")
     found = [judge_words("states", "states", states, level)]
     if "seed_keys_of_cpu" in definitions:
-        of_cpu, stuck = definitions["seed_keys_of_cpu"], definitions["seed_stuck"]
-        keys = judge_keys(samples, of_cpu, stuck, lifetime_ms, level)
+        keys = judge_keys(samples, definitions, lifetime_ms, level)
         found += [_heirs(samples), *keys]
     figures = {name: value for each in found for name, value in each.figures.items()}
     landed = [complaint for each in found for complaint in each.complaints]

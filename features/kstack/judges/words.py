@@ -9,6 +9,8 @@ from temper.stats.judging import Ints
 from .measures import luck, p_text, repeated
 
 WORD = 64
+_TESTS = 10
+"""Of bits: two for each of five lists."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Found:
 def judge_words(what: str, said: str, words: Ints, level: float) -> Found:
     """Judge words: does one come twice, and are each bit and all as often 1 as 0?
 
+    ``level`` is the chance of a false alarm over all lists that a judge has.
+
     ``what`` is the beginning of the figures' names; ``said`` is what they are called.
     """
     again, p, all_p = repeated(words), _bit_p(words), _bits_p(words)
@@ -34,9 +38,9 @@ def judge_words(what: str, said: str, words: Ints, level: float) -> Found:
         f"{what}_bits": bits_noticed(len(words), level),
     }
     complaints = [f"{again} of {len(words)} {said} came before"] if again else []
-    if p < level:
+    if p < level / _TESTS:
         complaints.append(f"a bit of the {said} is not even: {p_text(p)}")
-    if all_p < level:
+    if all_p < level / _TESTS:
         complaints.append(f"the bits of the {said} are not even: {p_text(all_p)}")
     return Found(figures, complaints)
 

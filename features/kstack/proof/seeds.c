@@ -185,7 +185,9 @@ static void draw_after_returns(int probe, uint64_t symbol, int online)
 static void try_keys(int probe, uint64_t symbol, int online)
 {
 	uint64_t per_us = counts_per_us();
+	long tick_us = (long)length_of_tick() / 1000;
 
+	print_definition("seed_tick_us", &tick_us, 1);
 	/* Or all that follows would wait in vain. */
 	if (!collect_keys_of_cpus(probe, symbol, per_us))
 		return;
