@@ -213,7 +213,6 @@ def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
 
 # Sabotage -> the way that tells it, and no other: what the rest draw is sound.
 TOLD_BY = {
-    "weak-task": {"forked"},
     "only-root": {"user"},
     "only-untraced": {"traced"},
     "thread-state": {"thread"},
@@ -228,6 +227,11 @@ def test_each_way_is_tried_by_itself(proved: Answer, variant: str) -> None:
     said = proved.report["evidence"][variant]["ways"]["reasons"]
     ways = {reason.partition(":")[0] for reason in said}
     assert ways and ways <= TOLD_BY[variant]
+
+
+def test_one_task_in_many_is_tried(proved: Answer) -> None:
+    assert figures(proved, "weak-task", "ways")["forked_uneven"] >= 1
+    assert figures(proved, "none", "ways")["forked_groups"] == 16
 
 
 def test_all_system_calls_are_tried(proved: Answer) -> None:
