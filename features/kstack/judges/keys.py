@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from temper.stats.judging import Arrays, Ints
 
 from .measures import repeated
-from .words import Found, judge_words
+from .words import Found, judge_words, tied_bits
 
 _HALF = 32
 _HALVES_BY_LUCK = 2
@@ -41,7 +41,9 @@ def judge_keys(
     (tick_us,) = definitions.get("seed_tick_us", (0,))
     life = _Life(lifetime_ms, lifetime_ms + tick_us / 1000)
     keys, naps = _of(samples, "key"), _of(samples, "nap_key")
-    again, nap_us = _of(samples, "again_key"), _of(samples, "nap_us")
+    again = _of(samples, "again_key")
+    nap_us, nap_late = _of(samples, "nap_us"), _of(samples, "nap_late")
+    us, late = (_split(_of(samples, name), of_cpu) for name in ("us", "late"))
     watched = _of(samples, "watched_key")
     # Those of 0 are none: ticks were held back, or no key came.
     return [
@@ -53,9 +55,10 @@ def judge_keys(
         ),
         _stuck(stuck, of_cpu),
         _outlasting(_of(samples, "nap_before"), naps),
-        _served("nap_keys", "keys after naps", [nap_us], life, _OF_FEW),
-        _served("keys", "keys", _split(_of(samples, "us"), of_cpu), life),
+        _served("nap_keys", "keys after naps", [nap_us], [nap_late], life, _OF_FEW),
+        _served("keys", "keys", us, late, life),
         _apart(keys, _of(samples, "other"), of_cpu),
+        _chained(keys, of_cpu),
         _returned(_of(samples, "return_key"), _of(samples, "return_other")),
         _foretold(keys, _of(samples, "store"), of_cpu),
     ]
@@ -90,15 +93,19 @@ def _served(
     what: str,
     said: str,
     us: list[Ints],
+    late: list[Ints],
     life: _Life,
     seldom_percent: int = _SELDOM,
 ) -> Found:
-    """Look at how long the keys of each CPU served.
+    """Look at how long the keys of each CPU served; -1: ticks came without a key.
 
-    0: ticks were held back; -1: ticks came without a key.
+    Where ticks were late, a CPU may see its own before the one that keeps the time, so
+    only the others tell what is usual.
     """
+    pairs = list(zip(us, late, strict=True))
     served = [each[each > 0] / 1000 for each in us]
-    half = max(_percentile(ms, 50) for ms in served)
+    on_time = [each[(each > 0) & (were == 0)] / 1000 for each, were in pairs]
+    half = max(_percentile(ms, 50) for ms in on_time)
     seldom = max(_percentile(ms, seldom_percent) for ms in served)
     endless = sum(int(np.count_nonzero(each < 0)) for each in us)
     complaints = []
@@ -112,7 +119,7 @@ def _served(
             f"one of a CPU's {said} in {one_in:.0f} served for {seldom:.1f} ms or more"
         )
     figures = {
-        f"{what}_on_time": float(min(map(len, served))),
+        f"{what}_on_time": float(min(map(len, on_time))),
         f"{what}_ms": half,
         f"{what}_seldom_ms": seldom,
     }
@@ -126,8 +133,9 @@ def _percentile(ms: NDArray[np.float64], percent: int) -> float:
 def _apart(keys: Ints, others: Ints, of_cpu: Ints) -> Found:
     """Compare the keys of each CPU with those that the other had meanwhile."""
     same = max(repeated(keys ^ others), repeated(keys - others))
-    pairs = zip(_split(keys, of_cpu), _split(others, of_cpu), strict=True)
+    pairs = list(zip(_split(keys, of_cpu), _split(others, of_cpu), strict=True))
     shared = sum(int(np.isin(one, other).sum()) for one, other in pairs)
+    tied = max(tied_bits(one, other) for one, other in pairs)
     complaints = []
     if same:
         complaints.append(
@@ -135,8 +143,21 @@ def _apart(keys: Ints, others: Ints, of_cpu: Ints) -> Found:
         )
     if shared:
         complaints.append(f"{shared} of {len(keys)} keys were also another CPU's")
-    figures = {"keys_same_distance": float(same), "keys_shared": float(shared)}
+    if tied:
+        complaints.append(f"{tied} bits of a CPU's keys follow from another's")
+    figures = {
+        "keys_same_distance": float(same),
+        "keys_shared": float(shared),
+        "keys_tied": float(tied),
+    }
     return Found(figures, complaints)
+
+
+def _chained(keys: Ints, of_cpu: Ints) -> Found:
+    """Compare each key with the one before."""
+    tied = max(tied_bits(each[1:], each[:-1]) for each in _split(keys, of_cpu))
+    said = f"{tied} bits of keys follow from the key before"
+    return Found({"keys_chained": float(tied)}, [said] if tied else [])
 
 
 def _returned(keys: Ints, others: Ints) -> Found:

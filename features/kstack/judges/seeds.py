@@ -33,22 +33,23 @@ def seeds(
     ``definitions["seed_keys_of_cpu"]`` how many each CPU drew, and in ``seed_stuck``
     which drew no more. ``seed_state_key`` and ``seed_parent`` are the key of the CPU
     and the parent's state when each child began. For each key, one CPU's after the
-    other's: ``seed_key`` is the key, ``seed_us`` how long the one before it served, or
-    0 if the host held ticks back meanwhile, ``seed_other`` the other CPU's key,
-    ``seed_store`` the words that the kernel's generator had in memory then.
+    other's: ``seed_key`` is the key, ``seed_us`` how long the one before it served,
+    ``seed_late`` whether the host held ticks back meanwhile, ``seed_other`` the other
+    CPU's key, ``seed_store`` the words that the kernel's generator had in memory then.
     ``seed_again_key`` are keys of a CPU that came when all that CPUs keep in memory for
     keys, the last key included, was put back to the same; 0: none came. For each nap of
     a CPU: ``seed_nap_before`` and ``seed_nap_key`` are the keys before and after, 0 if
-    ticks were held back, ``seed_nap_us`` how long the latter served, -1 if no other
-    came; ``seed_watched_key`` are all keys that it had meanwhile, read by another CPU.
-    ``seed_return_key`` are keys of a CPU that came back, ``seed_return_other`` the
-    other's then.
+    ticks were held back, ``seed_nap_us`` and ``seed_nap_late`` how long the latter
+    served, -1 if no other came; ``seed_watched_key`` are all keys that it had
+    meanwhile, read by another CPU. ``seed_return_key`` are keys of a CPU that came
+    back, ``seed_return_other`` the other's then.
 
     VULNERABLE if a state or a key comes twice, or a state is one to which an earlier
     child's or the parent's leads in a few calls; if a bit of them, or all together, are
     not as often 1 as 0, significantly at ``level``; if the keys of the CPUs differ by
     the same bits or the same number twice, or one has another's; if the upper half of
-    later keys of a CPU lay in store, or a key comes again from the same memory; if a
+    later keys of a CPU lay in store, or a key comes again from the same memory; if bits
+    of a word, or of a key and the other CPU's or the one before, are tied over GF(2); if a
     key outlasts one nap in twenty; if ticks come without a key, or keys serve longer by
     more than two fifths than ``lifetime_ms`` in the median, or that and a tick, by
     ``seed_tick_us``, in the 99th percentile.

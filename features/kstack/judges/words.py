@@ -9,6 +9,8 @@ from temper.stats.judging import Ints
 from .measures import luck, p_text, repeated
 
 WORD = 64
+_LEAST_TIED = 120
+"""Words among which a relation is no luck: 2^-55."""
 _TESTS = 10
 """Of bits: two for each of five lists."""
 
@@ -30,11 +32,13 @@ def judge_words(what: str, said: str, words: Ints, level: float) -> Found:
     ``what`` is the beginning of the figures' names; ``said`` is what they are called.
     """
     again, p, all_p = repeated(words), _bit_p(words), _bits_p(words)
+    tied = _tied_to_each_other(words)
     figures = {
         what: float(len(words)),
         f"{what}_repeated": float(again),
         f"{what}_bit_p": p,
         f"{what}_all_p": all_p,
+        f"{what}_tied_bits": float(tied),
         f"{what}_bits": bits_noticed(len(words), level),
     }
     complaints = [f"{again} of {len(words)} {said} came before"] if again else []
@@ -42,7 +46,46 @@ def judge_words(what: str, said: str, words: Ints, level: float) -> Found:
         complaints.append(f"a bit of the {said} is not even: {p_text(p)}")
     if all_p < level / _TESTS:
         complaints.append(f"the bits of the {said} are not even: {p_text(all_p)}")
+    if tied:
+        complaints.append(f"{tied} bits of the {said} follow from the others")
     return Found(figures, complaints)
+
+
+def tied_bits(words: Ints, others: Ints) -> int:
+    """Return how many bits of words are sums, over GF(2), of bits of the others.
+
+    0 if there are too few: of n random words each is one by luck with 2^(65 - n).
+    """
+    if len(words) < _LEAST_TIED:
+        return 0
+    known = [other << 1 | 1 for other in _unsigned(others)]
+    both = [
+        more << WORD | word for more, word in zip(known, _unsigned(words), strict=True)
+    ]
+    return WORD - (_rank(both) - _rank(known))
+
+
+def _tied_to_each_other(words: Ints) -> int:
+    """Return how many bits are sums, over GF(2), of others of the same word."""
+    if len(words) < _LEAST_TIED:
+        return 0
+    return WORD + 1 - _rank([word << 1 | 1 for word in _unsigned(words)])
+
+
+def _unsigned(words: Ints) -> list[int]:
+    return [int(word) for word in words.astype(np.uint64)]
+
+
+def _rank(rows: list[int]) -> int:
+    """Return the rank of a matrix over GF(2), each row a number."""
+    basis: list[int] = []
+    for row in rows:
+        rest = row
+        for one in basis:
+            rest = min(rest, rest ^ one)
+        if rest:
+            basis.append(rest)
+    return len(basis)
 
 
 def bits_noticed(words: int, level: float) -> float:

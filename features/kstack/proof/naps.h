@@ -27,7 +27,8 @@ enum {
 /*
  * @before: the key right before each nap
  * @after: right after it; 0: the ticks of the nap were held back
- * @us: how long that one served, as in struct next_key; -1: no other came
+ * @us: how long that one served, as in struct next_key; 0: not tried; -1: no other came
+ * @late: whether ticks were late then
  * @begun: how many naps have begun
  * @done: whether all are over
  */
@@ -35,6 +36,7 @@ struct naps {
 	long before[NAPS];
 	long after[NAPS];
 	long us[NAPS];
+	long late[NAPS];
 	atomic_size_t begun;
 	atomic_bool done;
 };
@@ -72,6 +74,7 @@ static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
 		naps->after[i] = ticks_are_late() ? 0 : (long)key;
 		next = wait_for_key(c, key);
 		naps->us[i] = next.key ? next.us : -1;
+		naps->late[i] = next.late;
 		if (!next.key)
 			break;
 	}
@@ -132,6 +135,7 @@ static inline void nap_under_watch(int probe, uint64_t symbol, uint64_t per_us)
 		print_samples("seed_nap_before", naps->before, NAPS);
 		print_samples("seed_nap_key", naps->after, NAPS);
 		print_samples("seed_nap_us", naps->us, NAPS);
+		print_samples("seed_nap_late", naps->late, NAPS);
 		munmap(naps, sizeof(*naps));
 	}
 	if (found)

@@ -28,11 +28,13 @@ struct keyed_cpu {
 /*
  * @key: 0: ticks came, but no key
  * @us: how long the one before it served from when the wait began, but no more ticks than
- *      came; 0: the host held back more than one
+ *      were seen to come
+ * @late: whether the host held back more than one
  */
 struct next_key {
 	uint64_t key;
 	long us;
+	bool late;
 };
 
 static inline uint64_t key_of(const struct keyed_cpu *c)
@@ -79,7 +81,7 @@ static inline struct next_key wait_for_key(const struct keyed_cpu *c, uint64_t l
 		if (key == last)
 			continue;
 		us = (counter() - begin) / c->per_us;
-		return (struct next_key){ key, late ? 0 : served(us, ticks * tick / 1000) };
+		return (struct next_key){ key, served(us, ticks * tick / 1000), late };
 	}
 	return (struct next_key){ 0 };
 }

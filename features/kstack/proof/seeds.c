@@ -29,8 +29,9 @@ enum {
 /* What is known of each key, in the order in which they were drawn. */
 struct keys {
 	long *key;
-	/* How long the one before it served: struct next_key. */
+	/* How long the one before it served, and whether ticks were late: struct next_key. */
 	long *us;
+	long *late;
 	/* The other CPU's, at that moment. */
 	long *other;
 	/* STORE_WORDS random numbers in store. */
@@ -84,6 +85,7 @@ static size_t collect_keys(const struct keyed_cpu *c, uint64_t store, struct key
 		if (*stuck)
 			break;
 		k.us[found] = next.us;
+		k.late[found] = next.late;
 		k.other[found] = (long)read_generator(c->probe, c->symbol, 1 - c->cpu).cpu_state[0];
 		read_store(c->probe, store, c->cpu, k.words + found * STORE_WORDS);
 		k.key[found++] = (long)next.key;
@@ -101,6 +103,7 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 	struct keys k = {
 		.key = array(CPUS * KEYS),
 		.us = array(CPUS * KEYS),
+		.late = array(CPUS * KEYS),
 		.other = array(CPUS * KEYS),
 		.words = array(CPUS * KEYS * STORE_WORDS),
 	};
@@ -112,6 +115,7 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 		const struct keys rest = {
 			.key = k.key + all,
 			.us = k.us + all,
+			.late = k.late + all,
 			.other = k.other + all,
 			.words = k.words + all * STORE_WORDS,
 		};
@@ -126,11 +130,13 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 	if (all) {
 		print_samples("seed_key", k.key, all);
 		print_samples("seed_us", k.us, all);
+		print_samples("seed_late", k.late, all);
 		print_samples("seed_other", k.other, all);
 		print_samples("seed_store", k.words, all * STORE_WORDS);
 	}
 	free(k.key);
 	free(k.us);
+	free(k.late);
 	free(k.other);
 	free(k.words);
 	return !stuck[0] && !stuck[1];
