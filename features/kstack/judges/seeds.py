@@ -49,10 +49,11 @@ def seeds(
     not as often 1 as 0, significantly at ``level``; if the keys of the CPUs differ by
     the same bits or the same number twice, or one has another's; if the upper half of
     later keys of a CPU lay in store, or a key comes again from the same memory; if bits
-    of a word, or of a key and the other CPU's or the one before, are tied over GF(2); if a
-    key outlasts one nap in twenty; if ticks come without a key, or keys serve longer by
-    more than two fifths than ``lifetime_ms`` in the median, or that and a tick, by
-    ``seed_tick_us``, in the 99th percentile.
+    of a word, or of a key and the other CPU's or the one before, are tied over GF(2);
+    if a key outlasts one nap in twenty; if ticks come without a key, or keys serve
+    longer by more than two fifths than ``lifetime_ms`` in the median, or than that and
+    a tick, ``seed_tick_us``, in the 99th percentile.
+
     UNSUPPORTED if there are too few states to notice 16 bits, too few keys to notice
     10, or 6 from the same memory, no naps or returns, or if a CPU has too few keys
     during which ticks came; not so for keys after naps, since with ``nohz_full`` ticks
