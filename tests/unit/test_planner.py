@@ -390,7 +390,7 @@ def test_a_sabotage_that_is_named_is_attacked_by_all_proofs(bench: Bench) -> Non
 def test_a_sabotage_of_which_nothing_is_expected_is_not_booted(bench: Bench) -> None:
     plan = bench.planner.prove(WHOLE, ("off",), ("storm",), sabotage=True)
     whole = ["none", "nohz-full", "naps", "no-random"]
-    names = ["off", *whole, "constant", "seed-constant"]
+    names = ["off", *whole, "constant", "seed-constant", "fork-rewinds"]
     assert list(plan.variants) == names
     assert plan.slots == slots(*((name, 0) for name in names))
 
@@ -539,7 +539,7 @@ def test_other_proofs_are_another_plan(bench: Bench) -> None:
             (),
             ("early", "clock"),
             "proof 'clock' is not for arm64",
-            "its proofs: prediction, across-tasks, storm, early, leak, seeds, twins",
+            "its proofs: prediction, across-tasks, storm, early, leak, seeds, ways, ",
         ),
     ],
 )
