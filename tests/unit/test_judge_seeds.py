@@ -154,7 +154,7 @@ def test_keys_that_serve_too_long_are_noticed(cpu: int) -> None:
     found["seed_us"][cpu * KEYS : (cpu + 1) * KEYS] = 14_500
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
-    assert verdict.reasons == ["half of a CPU's keys served for 14.5 ms"]
+    assert verdict.reasons == ["one of a CPU's keys in ten served for 14.5 ms or more"]
 
 
 @pytest.mark.parametrize("cpu", [0, 1])
@@ -164,6 +164,13 @@ def test_one_key_in_64_that_serves_too_long_is_noticed(cpu: int) -> None:
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
     assert verdict.reasons[0].startswith("one of a CPU's keys in 100 served for ")
+
+
+def test_keys_of_which_two_in_five_serve_a_jiffy_more_are_noticed() -> None:
+    found = samples()
+    found["seed_us"][:] = 10_000
+    found["seed_us"][np.arange(2 * KEYS) % 5 < 2] = 20_000
+    assert judge(found).outcome is Outcome.VULNERABLE
 
 
 def test_a_late_tick_makes_a_key_serve_a_jiffy_more() -> None:
@@ -181,15 +188,15 @@ def test_one_key_that_serves_too_long_by_chance_is_not_held_against_it() -> None
 
 def test_keys_after_naps_that_serve_too_long_are_noticed() -> None:
     found = samples()
-    found["seed_nap_us"][::10] = 40_000
+    found["seed_nap_us"][::15] = 40_000
     verdict = judge(found)
     assert verdict.outcome is Outcome.VULNERABLE
     assert verdict.reasons == [
         "one of a CPU's keys after naps in 20 served for 40.0 ms or more"
     ]
-    found["seed_nap_us"][::10] = -1
+    found["seed_nap_us"][::15] = -1
     verdict = judge(found)
-    assert verdict.reasons == ["7 keys after naps served for more than a hundred ticks"]
+    assert verdict.reasons == ["5 keys after naps served for more than a hundred ticks"]
 
 
 def test_a_key_that_outlasts_a_nap_is_noticed() -> None:
