@@ -268,6 +268,8 @@ int main(int argc, char **argv)
 		return draw_execd();
 	calls = samples_wanted(argc, argv) / MANY * MANY;
 	probe = probe_open();
+	/* Tasks that share a state show it under the same key. */
+	stay_on_cpu(0);
 	/* Or children print the parent's buffered output again. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	for (size_t i = 0; i < WAYS; i++)
