@@ -26,10 +26,12 @@ enum {
 
 /*
  * @before: the key right before each nap
- * @after: right after it; 0: the ticks of the nap were held back
+ * @after: right after it; 0: the ticks of the nap were held back, or memory was put back
+ *         when it may have been over
  * @us: how long that one served, as in struct next_key; 0: not tried; -1: no other came
  * @late: whether ticks were late then
- * @begun: how many naps have begun
+ * @start: when each began, by the counter
+ * @begun: how many have begun
  * @done: whether all are over
  */
 struct naps {
@@ -37,6 +39,8 @@ struct naps {
 	long after[NAPS];
 	long us[NAPS];
 	long late[NAPS];
+	uint64_t start[NAPS];
+	bool spoilt[NAPS];
 	atomic_size_t begun;
 	atomic_bool done;
 };
@@ -68,6 +72,7 @@ static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
 		uint64_t key;
 
 		naps->before[i] = (long)key_of(c);
+		naps->start[i] = counter();
 		atomic_store(&naps->begun, i + 1);
 		sleep_for(is_long(i) ? LONG_NAP_MS : NAP_MS);
 		key = key_of(c);
@@ -81,6 +86,12 @@ static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
 	atomic_store(&naps->done, true);
 }
 
+static inline bool has_slept_for(const struct keyed_cpu *c, const struct naps *naps, size_t nap,
+				 uint64_t ms)
+{
+	return counter() - naps->start[nap] > ms * 1000 * c->per_us;
+}
+
 /*
  * Record all keys, from another CPU; return how many. In each long nap put back the same
  * memory, so that the keys after these are the same if they come from nothing else.
@@ -90,7 +101,7 @@ static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, lo
 	struct memory_of_keys all = { 0 };
 	size_t found = 0, begun = 0;
 	bool put = true;
-	uint64_t last = 0, since = 0;
+	uint64_t last = 0;
 
 	while (!atomic_load(&naps->done) && found < WATCHED) {
 		uint64_t key = key_of(c);
@@ -100,14 +111,14 @@ static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, lo
 		last = key;
 		if (atomic_load(&naps->begun) != begun) {
 			begun = atomic_load(&naps->begun);
-			since = counter();
 			put = !is_long(begun - 1);
 		}
-		if (!put && counter() - since > ASLEEP_MS * 1000 * c->per_us) {
+		if (!put && has_slept_for(c, naps, begun - 1, ASLEEP_MS)) {
 			/* In the first long nap, since keys were drawn from it before. */
 			if (!all.key.count)
 				all = read_memory_of_keys(c->probe, c->cpu);
 			put_back(c->probe, &all);
+			naps->spoilt[begun - 1] = has_slept_for(c, naps, begun - 1, LONG_NAP_MS);
 			last = all.key.words[0];
 			put = true;
 		}
@@ -132,6 +143,8 @@ static inline void nap_under_watch(int probe, uint64_t symbol, uint64_t per_us)
 		}
 		found += watch_keys(&c, naps, watched + found);
 		finish_task(sleeper);
+		for (size_t i = 0; i < NAPS; i++)
+			naps->after[i] = naps->spoilt[i] ? 0 : naps->after[i];
 		print_samples("seed_nap_before", naps->before, NAPS);
 		print_samples("seed_nap_key", naps->after, NAPS);
 		print_samples("seed_nap_us", naps->us, NAPS);

@@ -13,8 +13,12 @@
 #include "counter.h"
 #include "generator.h"
 
-/* For a key. Ticks that came, since a host may hold back many for seconds. */
-enum { PATIENCE_TICKS = 100 };
+enum {
+	/* For a key. Ticks that came, since a host may hold back many for seconds. */
+	PATIENCE_TICKS = 100,
+	/* A tick that is so late may double the life of a key. */
+	LATE_NS = 5000000,
+};
 
 /* The generator of a CPU, on which this runs. */
 struct keyed_cpu {
@@ -29,7 +33,7 @@ struct keyed_cpu {
  * @key: 0: ticks came, but no key
  * @us: how long the one before it served from when the wait began, but no more ticks than
  *      were seen to come
- * @late: whether the host held back more than one
+ * @late: whether the host held one back
  */
 struct next_key {
 	uint64_t key;
@@ -76,7 +80,7 @@ static inline struct next_key wait_for_key(const struct keyed_cpu *c, uint64_t l
 		uint64_t key = key_of(c), now = time_by_ticks(), us;
 
 		ticks += now != ticked;
-		late |= now - ticked > tick + tick / 2;
+		late |= now - ticked > tick + LATE_NS;
 		ticked = now;
 		if (key == last)
 			continue;
