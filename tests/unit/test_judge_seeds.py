@@ -199,6 +199,13 @@ def test_keys_after_naps_that_serve_too_long_are_noticed() -> None:
     assert verdict.reasons == ["5 keys after naps served for more than a hundred ticks"]
 
 
+def test_a_few_keys_on_time_do_not_decide() -> None:
+    found = samples()
+    found["seed_nap_late"][3:] = 1
+    found["seed_nap_us"][0] = 20_000
+    assert judge(found).outcome is Outcome.BLOCKED
+
+
 def test_a_key_that_outlasts_a_nap_is_noticed() -> None:
     found = samples()
     found["seed_nap_before"][:3] = found["seed_nap_key"][:3]

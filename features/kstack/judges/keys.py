@@ -15,6 +15,8 @@ _HALVES_BY_LUCK = 2
 """Of 512 keys and 3,072 words, three halves agree by luck once in 1e10 times."""
 _USUAL = 90
 """The percentile of the keys' lives, where ticks were in time, for what is promised."""
+LEAST_ON_TIME = 16
+"""Of fewer keys one would decide."""
 _SELDOM = 99
 """The percentile of the lives of all keys, for a jiffy more."""
 _OF_FEW = 95
@@ -107,7 +109,8 @@ def _served(
     pairs = list(zip(us, late, strict=True))
     served = [each[each > 0] / 1000 for each in us]
     on_time = [each[(each > 0) & (were == 0)] / 1000 for each, were in pairs]
-    usual = max(_percentile(ms, _USUAL) for ms in on_time)
+    many = [ms for ms in on_time if len(ms) >= LEAST_ON_TIME]
+    usual = max((_percentile(ms, _USUAL) for ms in many), default=0.0)
     seldom = max(_percentile(ms, seldom_percent) for ms in served)
     endless = sum(int(np.count_nonzero(each < 0)) for each in us)
     complaints = []

@@ -6,13 +6,13 @@ import numpy as np
 
 from temper.stats.judging import Arrays, Verdict, concluded, unsupported
 
-from .keys import judge_keys
+from .keys import LEAST_ON_TIME, judge_keys
 from .words import WORD, Found, bits_noticed, judge_words
 
 _LEAST_BITS = 16
 # Figure -> how much it takes.
 _LEAST = {
-    "keys_on_time": 16,
+    "keys_on_time": LEAST_ON_TIME,
     "keys_bits": 10,
     "again_keys_bits": 6,
     "nap_keys": 16,
