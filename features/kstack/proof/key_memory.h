@@ -55,8 +55,10 @@ static inline struct memory_of_keys read_memory_of_keys(int probe, size_t cpu)
 
 static inline void put_memory(int probe, struct kstack_probe_memory memory)
 {
-	if (ioctl(probe, KSTACK_PROBE_PUT_MEMORY, &memory))
-		fail("memory of a CPU");
+	if (ioctl(probe, KSTACK_PROBE_PUT_MEMORY, &memory)) {
+		perror("memory of a CPU");
+		exit(errno == EOPNOTSUPP ? UNSUPPORTED : 1);
+	}
 }
 
 static inline void put_back(int probe, const struct memory_of_keys *all)

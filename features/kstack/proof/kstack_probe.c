@@ -159,6 +159,9 @@ static long percpu_memory(struct kstack_probe_memory __user *user, bool put)
 	unsigned long flags;
 	u64 *words;
 
+	/* There the random numbers of a CPU have a lock among them. */
+	if (put && (IS_ENABLED(CONFIG_PREEMPT_RT) || IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC)))
+		return -EOPNOTSUPP;
 	if (copy_from_user(&memory, user, sizeof(memory)))
 		return -EFAULT;
 	if (!memory.symbol || memory.cpu >= nr_cpu_ids || !cpu_possible(memory.cpu) ||
