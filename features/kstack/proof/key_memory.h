@@ -18,11 +18,17 @@ enum {
 	CRNG_WORDS = 5,
 };
 
-static inline uint64_t store_symbol(void)
-{
-	static const char *const names[] = { "batched_entropy_u64" };
+/* Where they are: looking for them takes longer than a key serves. */
+struct key_symbols {
+	uint64_t key, store, crng;
+};
 
-	return find_symbol(names, 1);
+static inline struct key_symbols find_key_symbols(void)
+{
+	static const char *const store[] = { "batched_entropy_u64" }, *const crng[] = { "crngs" };
+
+	return (struct key_symbols){ generator_symbol(), find_symbol(store, 1),
+				     find_symbol(crng, 1) };
 }
 
 static inline struct kstack_probe_memory read_memory(int probe, uint64_t symbol, size_t cpu,
@@ -40,15 +46,14 @@ struct memory_of_keys {
 	struct kstack_probe_memory key, batches[CPUS], crngs[CPUS];
 };
 
-static inline struct memory_of_keys read_memory_of_keys(int probe, size_t cpu)
+static inline struct memory_of_keys read_memory_of_keys(int probe, struct key_symbols symbols,
+							size_t cpu)
 {
-	static const char *const names[] = { "crngs" };
-	uint64_t store = store_symbol(), crng = find_symbol(names, 1);
-	struct memory_of_keys all = { .key = read_memory(probe, generator_symbol(), cpu, 1) };
+	struct memory_of_keys all = { .key = read_memory(probe, symbols.key, cpu, 1) };
 
 	for (size_t i = 0; i < CPUS; i++) {
-		all.batches[i] = read_memory(probe, store, i, BATCH_WORDS);
-		all.crngs[i] = read_memory(probe, crng, i, CRNG_WORDS);
+		all.batches[i] = read_memory(probe, symbols.store, i, BATCH_WORDS);
+		all.crngs[i] = read_memory(probe, symbols.crng, i, CRNG_WORDS);
 	}
 	return all;
 }

@@ -170,15 +170,6 @@ static struct drawn drawn_in_round(const struct drawn *all, size_t number)
 	};
 }
 
-/* Raw, so that it is one system call. */
-static void nap(uint64_t us)
-{
-	struct timespec time = { .tv_nsec = (long)us * 1000 };
-
-	if (syscall(SYS_nanosleep, &time, NULL))
-		fail("nanosleep");
-}
-
 /*
  * By how many counts the last ticks were late at most: a CPU may have served its own tick
  * before the one that keeps the time served a late one.
@@ -240,12 +231,6 @@ static void draw_napping(const struct attack *a, struct drawn *d, uint64_t begin
 		}
 		draw_one(a, d, i, (long)(i + naps), begin);
 	}
-}
-
-static void take_cpu_down_and_up(int online)
-{
-	if (pwrite(online, "0", 1, 0) != 1 || pwrite(online, "1", 1, 0) != 1)
-		fail("CPU 1");
 }
 
 /* Another task does it, so that the one that draws makes no system call. */
@@ -558,14 +543,6 @@ static void play(const struct attack *a, const struct scene *scene, size_t calls
 		play_round(a, scene, &d);
 	}
 	print_drawn(scene, &all);
-}
-
-static uint64_t tick_ns(void)
-{
-	struct timespec tick;
-
-	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-	return (uint64_t)tick.tv_nsec;
 }
 
 /*

@@ -26,11 +26,11 @@ enum {
 
 /*
  * @before: the key right before each nap
- * @after: right after it; 0: the ticks of the nap were held back, or memory was put back
- *         when it may have been over
+ * @after: right after it; 0: the ticks of the nap were held back
  * @us: how long that one served, as in struct next_key; 0: not tried; -1: no other came
  * @late: whether ticks were late then
  * @start: when each began, by the counter
+ * @spoilt: whether memory was put back when it may have been over
  * @begun: how many have begun
  * @done: whether all are over
  */
@@ -50,19 +50,11 @@ static inline bool is_long(size_t nap)
 	return nap % 2;
 }
 
-static inline void sleep_for(long ms)
-{
-	const struct timespec time = { .tv_nsec = ms * 1000000 };
-
-	if (nanosleep(&time, NULL))
-		fail("nanosleep");
-}
-
 static inline bool ticks_are_late(void)
 {
-	uint64_t tick = length_of_tick();
+	uint64_t tick = tick_ns();
 
-	return nanoseconds() - time_by_ticks() > tick + tick / 2;
+	return nanoseconds() - nanoseconds_by_ticks() > tick + tick / 2;
 }
 
 static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
@@ -74,7 +66,7 @@ static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
 		naps->before[i] = (long)key_of(c);
 		naps->start[i] = counter();
 		atomic_store(&naps->begun, i + 1);
-		sleep_for(is_long(i) ? LONG_NAP_MS : NAP_MS);
+		nap((is_long(i) ? LONG_NAP_MS : NAP_MS) * 1000);
 		key = key_of(c);
 		naps->after[i] = ticks_are_late() ? 0 : (long)key;
 		next = wait_for_key(c, key);
@@ -98,6 +90,7 @@ static inline bool has_slept_for(const struct keyed_cpu *c, const struct naps *n
  */
 static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, long *keys)
 {
+	const struct key_symbols symbols = find_key_symbols();
 	struct memory_of_keys all = { 0 };
 	size_t found = 0, begun = 0;
 	bool put = true;
@@ -116,7 +109,7 @@ static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, lo
 		if (!put && has_slept_for(c, naps, begun - 1, ASLEEP_MS)) {
 			/* In the first long nap, since keys were drawn from it before. */
 			if (!all.key.count)
-				all = read_memory_of_keys(c->probe, c->cpu);
+				all = read_memory_of_keys(c->probe, symbols, c->cpu);
 			put_back(c->probe, &all);
 			naps->spoilt[begun - 1] = has_slept_for(c, naps, begun - 1, LONG_NAP_MS);
 			last = all.key.words[0];

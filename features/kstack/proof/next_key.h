@@ -8,10 +8,10 @@
 #define NEXT_KEY_H
 
 #include <stdbool.h>
-#include <time.h>
 
 #include "counter.h"
 #include "generator.h"
+#include "pace.h"
 
 enum {
 	/* For a key. Ticks that came, since a host may hold back many for seconds. */
@@ -46,24 +46,6 @@ static inline uint64_t key_of(const struct keyed_cpu *c)
 	return read_generator(c->probe, c->symbol, c->cpu).cpu_state[0];
 }
 
-/* What ticks drive; how long a key serves is told by the counter. */
-static inline uint64_t time_by_ticks(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static inline uint64_t length_of_tick(void)
-{
-	struct timespec tick;
-
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
-		fail("clock_getres");
-	return (uint64_t)tick.tv_nsec;
-}
-
 /* A tick that the host makes late is not the kernel's doing. */
 static inline long served(uint64_t us, uint64_t ticks_us)
 {
@@ -72,12 +54,12 @@ static inline long served(uint64_t us, uint64_t ticks_us)
 
 static inline struct next_key wait_for_key(const struct keyed_cpu *c, uint64_t last)
 {
-	uint64_t begin = counter(), ticked = time_by_ticks(), tick = length_of_tick();
+	uint64_t begin = counter(), ticked = nanoseconds_by_ticks(), tick = tick_ns();
 	bool late = false;
 
 	for (size_t ticks = 0; ticks < PATIENCE_TICKS;) {
 		/* First, so that the tick that draws a key counts as one of the last key's. */
-		uint64_t key = key_of(c), now = time_by_ticks(), us;
+		uint64_t key = key_of(c), now = nanoseconds_by_ticks(), us;
 
 		ticks += now != ticked;
 		late |= now - ticked > tick + LATE_NS;

@@ -99,7 +99,7 @@ static size_t collect_keys(const struct keyed_cpu *c, uint64_t store, struct key
 /* Return whether all CPUs draw keys. */
 static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 {
-	uint64_t store = store_symbol();
+	uint64_t store = find_key_symbols().store;
 	struct keys k = {
 		.key = array(CPUS * KEYS),
 		.us = array(CPUS * KEYS),
@@ -142,19 +142,13 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 	return !stuck[0] && !stuck[1];
 }
 
-/* After a key was drawn from it: what was last used before a new seed is not used again. */
-static struct memory_of_keys read_used_memory(const struct keyed_cpu *c)
-{
-	wait_for_key(c, key_of(c));
-	return read_memory_of_keys(c->probe, c->cpu);
-}
-
 /*
  * Draw many keys from the same memory. Some are the same if little or nothing goes into a
  * key but what lies in memory, the key before it included.
  */
 static void draw_again(int probe, uint64_t symbol, uint64_t per_us)
 {
+	const struct key_symbols symbols = find_key_symbols();
 	long *keys = array(AGAIN);
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
@@ -162,7 +156,9 @@ static void draw_again(int probe, uint64_t symbol, uint64_t per_us)
 		struct memory_of_keys all;
 
 		stay_on_cpu(cpu);
-		all = read_used_memory(&c);
+		/* A key first: random numbers from before the last seeding are not used again. */
+		wait_for_key(&c, key_of(&c));
+		all = read_memory_of_keys(probe, symbols, cpu);
 		for (size_t i = 0; i < AGAIN; i++) {
 			put_back(probe, &all);
 			keys[i] = (long)wait_for_key(&c, all.key.words[0]).key;
@@ -179,8 +175,7 @@ static void draw_after_returns(int probe, uint64_t symbol, int online)
 
 	stay_on_cpu(0);
 	for (size_t i = 0; i < RETURNS; i++) {
-		if (pwrite(online, "0", 1, 0) != 1 || pwrite(online, "1", 1, 0) != 1)
-			fail("CPU 1");
+		take_cpu_down_and_up(online);
 		keys[i] = (long)read_generator(probe, symbol, 1).cpu_state[0];
 		others[i] = (long)read_generator(probe, symbol, 0).cpu_state[0];
 	}
@@ -191,7 +186,7 @@ static void draw_after_returns(int probe, uint64_t symbol, int online)
 static void try_keys(int probe, uint64_t symbol, int online)
 {
 	uint64_t per_us = counts_per_us();
-	long tick_us = (long)length_of_tick() / 1000;
+	long tick_us = (long)tick_ns() / 1000;
 
 	print_definition("seed_tick_us", &tick_us, 1);
 	/* Or all that follows would wait in vain. */

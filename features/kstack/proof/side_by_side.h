@@ -41,6 +41,12 @@ static inline int open_hotplug(void)
 	return fd;
 }
 
+static inline void take_cpu_down_and_up(int online)
+{
+	if (pwrite(online, "0", 1, 0) != 1 || pwrite(online, "1", 1, 0) != 1)
+		fail("CPU 1");
+}
+
 static inline void stay_on_cpu(size_t cpu)
 {
 	if (!move_to_cpu(cpu))
@@ -75,14 +81,17 @@ static inline pid_t fork_bare(void)
 	return child;
 }
 
-static inline void finish_task(pid_t child)
+static inline void expect_success(int status)
 {
-	int status = wait_for(child);
-
 	if (!status)
 		return;
 	fprintf(stderr, "a task ended with wait status %#x\n", (unsigned int)status);
 	exit(1);
+}
+
+static inline void finish_task(pid_t child)
+{
+	expect_success(wait_for(child));
 }
 
 #endif

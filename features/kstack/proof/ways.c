@@ -55,21 +55,6 @@ static void draw(int probe, long (*ask)(int), long *to, size_t calls)
 		to[i] = probe_checked(ask(probe));
 }
 
-static void draw_by_read(int probe, long *to, size_t calls)
-{
-	draw(probe, by_read, to, calls);
-}
-
-static void draw_by_write(int probe, long *to, size_t calls)
-{
-	draw(probe, by_write, to, calls);
-}
-
-static void draw_by_lseek(int probe, long *to, size_t calls)
-{
-	draw(probe, by_lseek, to, calls);
-}
-
 /* In a child of a task of that user. */
 static void draw_as_other_user(int probe, long *to, size_t calls)
 {
@@ -116,11 +101,7 @@ static void draw_traced(int probe, long *to, size_t calls)
 	while (status = wait_for(task), !WIFEXITED(status) && !WIFSIGNALED(status))
 		if (ptrace(PTRACE_SYSCALL, task, NULL, NULL))
 			fail("ptrace");
-	if (status) {
-		fprintf(stderr, "the traced task ended with wait status %#x\n",
-			(unsigned int)status);
-		exit(1);
-	}
+	expect_success(status);
 }
 
 struct threads_draw {
@@ -228,17 +209,27 @@ static void draw_after_signals(int probe, long *to, size_t calls)
 	}
 }
 
-/* @each: after so many positions another task draws, or the same begins again; 0: never */
+/*
+ * @ask: the task itself draws by this system call
+ * @draw: or how others do
+ * @each: after so many positions another task draws, or the same begins again; 0: never
+ */
 static const struct way {
 	const char *name;
+	long (*ask)(int probe);
 	void (*draw)(int probe, long *to, size_t calls);
 	size_t each;
 } ways[] = {
-	{ "read", draw_by_read, 0 },         { "write", draw_by_write, 0 },
-	{ "lseek", draw_by_lseek, 0 },       { "user", draw_as_other_user, 0 },
-	{ "traced", draw_traced, 0 },        { "forked", draw_in_forked, MANY },
-	{ "thread", draw_in_threads, EACH }, { "vforked", draw_in_vforked, EACH },
-	{ "execd", draw_in_execd, EACH },    { "signalled", draw_after_signals, EACH },
+	{ "read", by_read, NULL, 0 },
+	{ "write", by_write, NULL, 0 },
+	{ "lseek", by_lseek, NULL, 0 },
+	{ "user", NULL, draw_as_other_user, 0 },
+	{ "traced", NULL, draw_traced, 0 },
+	{ "forked", NULL, draw_in_forked, MANY },
+	{ "thread", NULL, draw_in_threads, EACH },
+	{ "vforked", NULL, draw_in_vforked, EACH },
+	{ "execd", NULL, draw_in_execd, EACH },
+	{ "signalled", NULL, draw_after_signals, EACH },
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
@@ -248,7 +239,10 @@ static void play(int probe, const struct way *way, size_t calls)
 	long *positions = shared_array(calls), *groups = array(calls);
 	char name[64];
 
-	way->draw(probe, positions, calls);
+	if (way->ask)
+		draw(probe, way->ask, positions, calls);
+	else
+		way->draw(probe, positions, calls);
 	for (size_t i = 0; i < calls; i++)
 		groups[i] = way->each ? (long)(i / way->each) : 0;
 	snprintf(name, sizeof(name), "%s_position", way->name);
