@@ -20,9 +20,8 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
+from .gf2 import Bits, bits_of, solve, with_one
 from .measures import concluded_by, luck, noticeable, noticed_text, percent
-
-Bits = NDArray[np.uint8]
 
 _LEAKS = 40
 """Positions that a relation may look back at."""
@@ -67,8 +66,8 @@ def linear(
         return unsupported(f"{rounds} rounds of {k} and {m} calls are too few to judge")
     mine = claim.numbers(attacker[: rounds * k])[0].reshape(rounds, k)
     theirs = claim.numbers(victim[: rounds * m])[0].reshape(rounds, m)
-    found = _learn(_bits(mine[:half], claim.bits), leaks, leads)
-    predicted = _numbers(found.predict(_bits(mine[half:, -leaks:], claim.bits)))
+    found = _learn(bits_of(mine[:half], claim.bits), leaks, leads)
+    predicted = _numbers(found.predict(bits_of(mine[half:, -leaks:], claim.bits)))
     # Shape (gaps,): how often the victim's positions came so many calls later.
     hits = [
         int(np.count_nonzero(predicted[:, gap : gap + m] == theirs[half:]))
@@ -127,7 +126,7 @@ class _Relations:
 
     def predict(self, window: Bits) -> Bits:
         """Return the later bits for windows; (n, leaks, bits) -> (n, leads, bits)."""
-        flat = _with_one(window.reshape(len(window), -1))
+        flat = with_one(window.reshape(len(window), -1))
         # In float32 the sums are exact, and the product is one of a library.
         sums = flat.astype(np.float32) @ self.masks.astype(np.float32)
         return (
@@ -148,7 +147,7 @@ def _learn(rounds: Bits, leaks: int, leads: int) -> _Relations:
     best = np.zeros(later.shape[1])
     for start in np.linspace(0, len(windows) - enough, _TRIES).astype(int):
         tried = _Relations(
-            _solve(windows[start : start + enough], later[start : start + enough]),
+            solve(windows[start : start + enough], later[start : start + enough]),
             np.zeros(shape, dtype=bool),
         )
         guesses = tried.predict(windows[checked, :-1]).reshape(len(checked), -1)
@@ -165,49 +164,7 @@ def _windows(rounds: Bits, leaks: int, leads: int) -> tuple[Bits, Bits]:
     before = rounds[:, places + np.arange(leaks)]
     after = rounds[:, places + leaks + np.arange(leads)]
     flat = before.reshape(len(rounds) * count, -1)
-    return _with_one(flat), after.reshape(len(rounds) * count, -1)
-
-
-def _with_one(rows: Bits) -> Bits:
-    return np.hstack([rows, np.ones((len(rows), 1), dtype=np.uint8)])
-
-
-def _solve(known: Bits, wanted: Bits) -> Bits:
-    """Return masks with known @ masks = wanted over GF(2), where there are any.
-
-    Shapes (equations, unknowns), (equations, n) -> (unknowns, n). Unknowns that the
-    equations leave open are 0. Each row is one integer: exclusive or of rows is the
-    whole work, and Python's integers are as wide as it takes.
-    """
-    unknowns = known.shape[1]
-    rows = _packed(np.hstack([known, wanted]))
-    width = unknowns + wanted.shape[1]
-    pivots: dict[int, int] = {}
-    for column in range(unknowns):
-        bit = 1 << (width - 1 - column)
-        place = len(pivots)
-        found = next((i for i in range(place, len(rows)) if rows[i] & bit), None)
-        if found is None:
-            continue
-        rows[place], rows[found] = rows[found], rows[place]
-        pivot = rows[place]
-        rows = [row ^ pivot if row & bit else row for row in rows]
-        rows[place] = pivot
-        pivots[column] = place
-    masks = np.zeros((unknowns, wanted.shape[1]), dtype=np.uint8)
-    for column, place in pivots.items():
-        masks[column] = _unpacked(rows[place], width)[unknowns:]
-    return masks
-
-
-def _packed(rows: Bits) -> list[int]:
-    spare = -rows.shape[1] % 8
-    return [int.from_bytes(row, "big") >> spare for row in np.packbits(rows, axis=1)]
-
-
-def _unpacked(row: int, width: int) -> Bits:
-    whole = (row << (-width % 8)).to_bytes((width + 7) // 8, "big")
-    return np.unpackbits(np.frombuffer(whole, dtype=np.uint8))[:width]
+    return with_one(flat), after.reshape(len(rounds) * count, -1)
 
 
 def _leaks_needed(mine: Ints, bits: int, leaks: int, leads: int) -> int:
@@ -215,15 +172,11 @@ def _leaks_needed(mine: Ints, bits: int, leaks: int, leads: int) -> int:
     low, high = 1, leaks + 1
     while low < high:
         middle = (low + high) // 2
-        if middle > leaks or _learn(_bits(mine, bits), middle, 1).holds.all():
+        if middle > leaks or _learn(bits_of(mine, bits), middle, 1).holds.all():
             high = middle
         else:
             low = middle + 1
     return low if low <= leaks else 0
-
-
-def _bits(numbers: Ints, bits: int) -> Bits:
-    return (numbers[..., np.newaxis] >> np.arange(bits) & 1).astype(np.uint8)
 
 
 def _numbers(bits: Bits) -> Ints:

@@ -45,7 +45,7 @@ def concluded_by(
     verdict = concluded(landed, small, sound, figures)
     least = figures["noticeable"]
     if verdict.outcome is Outcome.BLOCKED and least >= _LARGE:
-        said = f"only {noticed_text(least)}: less than {_LARGE} takes more samples"
+        said = f"only {noticed_text(least)}: to notice {_LARGE} takes more samples"
         return Verdict(Outcome.UNSUPPORTED, [said], figures)
     return verdict
 

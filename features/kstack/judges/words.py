@@ -6,6 +6,7 @@ import numpy as np
 
 from temper.stats.judging import Ints
 
+from .gf2 import bits_of, rank, with_one
 from .measures import luck, p_text, repeated
 
 WORD = 64
@@ -25,11 +26,10 @@ class Found:
 
 
 def judge_words(what: str, said: str, words: Ints, level: float) -> Found:
-    """Judge words: does one come twice, and are each bit and all as often 1 as 0?
-
-    ``level`` is the chance of a false alarm over all lists that a judge has.
+    """Judge words: does one come twice, is a bit uneven, or are bits sums of others?
 
     ``what`` is the beginning of the figures' names; ``said`` is what they are called.
+    ``level`` is the chance of a false alarm over all lists that a judge has.
     """
     again, p, all_p = repeated(words), _bit_p(words), _bits_p(words)
     tied = _tied_to_each_other(words)
@@ -58,34 +58,16 @@ def tied_bits(words: Ints, others: Ints) -> int:
     """
     if len(words) < _LEAST_TIED:
         return 0
-    known = [other << 1 | 1 for other in _unsigned(others)]
-    both = [
-        more << WORD | word for more, word in zip(known, _unsigned(words), strict=True)
-    ]
-    return WORD - (_rank(both) - _rank(known))
+    known = with_one(bits_of(others, WORD))
+    both = np.hstack([known, bits_of(words, WORD)])
+    return WORD + rank(known) - rank(both)
 
 
 def _tied_to_each_other(words: Ints) -> int:
     """Return how many bits are sums, over GF(2), of others of the same word."""
     if len(words) < _LEAST_TIED:
         return 0
-    return WORD + 1 - _rank([word << 1 | 1 for word in _unsigned(words)])
-
-
-def _unsigned(words: Ints) -> list[int]:
-    return [int(word) for word in words.astype(np.uint64)]
-
-
-def _rank(rows: list[int]) -> int:
-    """Return the rank of a matrix over GF(2), each row a number."""
-    basis: list[int] = []
-    for row in rows:
-        rest = row
-        for one in basis:
-            rest = min(rest, rest ^ one)
-        if rest:
-            basis.append(rest)
-    return len(basis)
+    return WORD + 1 - rank(with_one(bits_of(words, WORD)))
 
 
 def bits_noticed(words: int, level: float) -> float:
@@ -111,5 +93,4 @@ def _bits_p(words: Ints) -> float:
 
 def _ones(words: Ints) -> Ints:
     """Return how often each bit is 1, shape (64,)."""
-    bits = (words.astype(np.uint64)[:, None] >> np.arange(WORD, dtype=np.uint64)) & 1
-    return np.asarray(bits.sum(axis=0, dtype=np.int64))
+    return np.asarray(bits_of(words, WORD).sum(axis=0, dtype=np.int64))
