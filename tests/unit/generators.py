@@ -3,11 +3,14 @@
 Each yields offset numbers, 0 to 63: what six bits of the kernel's offset say.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from temper.paths import FEATURES
 
 Ints = NDArray[np.int64]
 
@@ -78,3 +81,11 @@ def stock_x86(
         "clock_position": positions(table[:, 1]),
         "clock_after": table[:, 2],
     }
+
+
+def explained(judge: str) -> list[str]:
+    """Return what the first column of the judge's table in the README names."""
+    text = (FEATURES / "kstack" / "judges" / "README.md").read_text(encoding="utf-8")
+    table = text.partition(f"Figures of the judge `{judge}`")[2].partition("\nFigures")
+    cells = re.findall(r"^\| (`.*?) \|", table[0], re.MULTILINE)
+    return re.findall(r"`([\w<>+-]+)`", "\n".join(cells))

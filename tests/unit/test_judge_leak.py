@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from generators import DEFINITION, Ints
+from generators import DEFINITION, Ints, explained
 
 from temper.extension import judge_named
 from temper.paths import FEATURES
@@ -152,11 +152,9 @@ def test_a_suspend_that_was_refused_is_unsupported() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
-    table = text.partition("Figures of the judge `leak`")[2].partition("\n## ")[0]
-    explained = set(re.findall(r"`([\w<>]+)`", table))
+    named = explained("leak")
     names = (*SERVED, *FOREIGN, "suspended")
     scenes = "|".join(sorted(names, key=len, reverse=True))
     for figure in judge(samples(suspended=0), suspends=True).figures:
         general = re.sub(f"^({scenes})(_before|_after)?_", "<span>_", figure)
-        assert general in explained, figure
+        assert general in named, figure

@@ -1,12 +1,12 @@
 """The judge against sequences whose fault is known, and its arithmetic."""
 
-import re
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, log2
 
 import numpy as np
 import pytest
+from generators import explained
 from numpy.typing import NDArray
 from scipy import special, stats
 
@@ -358,10 +358,4 @@ def test_offsets_and_their_pairs_are_kept_for_the_plot() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (FEATURES / "kstack" / "judges" / "README.md").read_text(encoding="utf-8")
-    table = text.partition("Figures of the judge `prediction`")[2].partition(
-        "\nFigures"
-    )[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(
-        judge(uniform()).figures
-    )
+    assert explained("prediction") == list(judge(uniform()).figures)

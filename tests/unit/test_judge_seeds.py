@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from generators import DEFINITION, Folded, Ints
+from generators import DEFINITION, Folded, Ints, explained
 
 from temper.extension import judge_named
 from temper.paths import FEATURES
@@ -370,13 +370,11 @@ def test_words_whose_halves_are_the_same_are_noticed(what: str) -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
-    table = text.partition("Figures of the judge `seeds`")[2].partition("\n## ")[0]
-    explained = set(re.findall(r"`([\w<>]+)`", table))
+    named = explained("seeds")
     for figure in judge(samples()).figures:
         general = re.sub(
             "^(states|(nap_|watched_|again_)?keys)_(repeated|bit_p|all_p|tied_bits|bits)$",
             r"<what>_\3",
             figure,
         )
-        assert general in explained, figure
+        assert general in named, figure

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from generators import DEFINITION, Ints, positions
+from generators import DEFINITION, Ints, explained, positions
 
 from temper.extension import judge_named
 from temper.paths import FEATURES
@@ -161,14 +161,12 @@ def test_a_run_by_luck_is_no_sequence() -> None:
 
 
 def test_every_figure_is_documented() -> None:
-    text = (FEATURES / "kstack" / "judges" / "README.md").read_text()
-    table = text.partition("Figures of the judge `storm`")[2].partition("\nFigures")[0]
-    explained = set(re.findall(r"`([\w<>+-]+)`", table))
+    named = explained("storm")
     for figure in judge(sound()).figures:
         general = re.sub("^(migration|hotplug|interrupts)_", "<storm>_", figure)
         general = re.sub(r"parent_[+-]\d", "parent_<n>", general)
         general = re.sub("^fork_(.*)_(rate|p)$", r"fork_<who>_\2", general)
-        assert general in explained, figure
+        assert general in named, figure
 
 
 @pytest.mark.parametrize(

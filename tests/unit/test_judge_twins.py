@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from generators import DEFINITION, Ints, positions
+from generators import DEFINITION, Ints, explained, positions
 
 from temper.extension import judge_named
 from temper.paths import FEATURES
@@ -138,3 +138,9 @@ def test_few_calls_are_not_judged() -> None:
     found |= {f"twin_position_{n}": found[f"twin_position_{n}"][:100] for n in (1, 2)}
     assert judge(found).outcome is Outcome.UNSUPPORTED
     assert judge({}).outcome is Outcome.UNSUPPORTED
+
+
+def test_every_figure_is_documented() -> None:
+    named = explained("twins")
+    for figure in judge(samples()).figures:
+        assert re.sub("^(state|key)s", "<what>s", figure) in named, figure
