@@ -34,7 +34,7 @@ from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.debian import apt_for
 from temper.kernel import Cache
-from temper.kernel.cache import Entry, Make
+from temper.kernel.cache import Entry, Kind, Make
 from temper.progress import Progress
 from temper.run.prepare import Prepared
 
@@ -102,7 +102,7 @@ def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
     find = Cache.entry
 
     def entry(
-        cache: Cache, kind: str, key: str, title: str, make: Make, progress: Progress
+        cache: Cache, kind: Kind, key: str, title: str, make: Make, progress: Progress
     ) -> Entry:
         if kind == "kernels":
             found.ask(key, title, cache.root)

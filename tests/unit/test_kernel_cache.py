@@ -17,13 +17,13 @@ from unprivileged import run_python
 
 from temper.errors import InfraError
 from temper.kernel import cache as kernel_cache
-from temper.kernel.cache import Cache, Entry, EntryFacts, Make
+from temper.kernel.cache import Cache, Entry, EntryFacts, Kind, Make
 from temper.progress import Quiet
 
 KEY = "0" * 64
 
 
-def put(cache: Cache, make: Make, key: str = KEY, kind: str = "programs") -> Entry:
+def put(cache: Cache, make: Make, key: str = KEY, kind: Kind = "programs") -> Entry:
     return cache.entry(kind, key, "a thing", make, Quiet())
 
 

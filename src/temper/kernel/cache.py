@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from filelock import FileLock, Timeout
 
@@ -29,10 +29,17 @@ from temper.paths import cache_home
 from temper.process import DISK_FULL_HINT
 from temper.progress import Progress
 
-KINDS = (
-    *("sources", "kernels", "images", "modules", "programs", "roots"),
+Kind = Literal[
+    "sources",
+    "kernels",
+    "images",
+    "modules",
+    "programs",
+    "roots",
     "mutants",
-)
+    "headers",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 BULKY = frozenset({"sources"})
 """Kinds larger than a gigabyte: each use checks only the sizes of their files."""
@@ -109,7 +116,7 @@ class Cache:
         return self.root / "apt"
 
     def entry(
-        self, kind: str, key: str, title: str, make: Make, progress: Progress
+        self, kind: Kind, key: str, title: str, make: Make, progress: Progress
     ) -> Entry:
         """Return the entry ``kind``/``key``; fetch or ``make`` it if it is not there.
 
