@@ -6,7 +6,7 @@ complete, and says what is missing.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, Self, TypeVar
 
@@ -82,6 +82,19 @@ Param = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _OTHERS = "*"
 
 
+class VariantOn(Plain):
+    """What one architecture has of its own, beside or in place of a variant's."""
+
+    config: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines in addition."""
+    patches: tuple[Inside, ...] = ()
+    """In place of the variant's; none: the variant's."""
+    cpu: str = ""
+    """QEMU CPU model in place of the variant's; empty: the variant's."""
+    expect: Outcome | dict[str, Outcome] | None = None
+    """In place of the variant's; None: the variant's."""
+
+
 class Variant(Plain):
     """One way to run a kernel with the feature compiled in."""
 
@@ -105,6 +118,23 @@ class Variant(Plain):
     """QEMU CPU model; empty: the architecture's."""
     expected_complaints: tuple[Pattern, ...] = ()
     """Regular expressions of complaints that this kernel may print on its console."""
+    architectures: tuple[ArchName, ...] = ()
+    """Where there is such a variant; empty: on all of the feature's architectures."""
+    on: dict[ArchName, VariantOn] = Field(default_factory=dict)
+    """architecture -> what it has in addition, or in place of the rest."""
+
+    def for_arch(self, arch: str) -> Self:
+        """Return the variant as it is on an architecture."""
+        own = self.on.get(arch, VariantOn())
+        return self.model_copy(
+            update={
+                "config": (*self.config, *own.config),
+                "patches": own.patches or self.patches,
+                "cpu": own.cpu or self.cpu,
+                "expect": self.expect if own.expect is None else own.expect,
+                "on": {},
+            }
+        )
 
 
 class Sabotaged(Plain):
@@ -113,11 +143,20 @@ class Sabotaged(Plain):
     patches: tuple[Inside, ...] = ()
     config: tuple[str, ...] = ()
     cmdline: str = ""
+    architectures: tuple[ArchName, ...] = ()
+    """Where there are sabotages; empty: on all of the feature's architectures."""
+    on: dict[ArchName, VariantOn] = Field(default_factory=dict)
+    """architecture -> what it has in addition."""
 
     def shared_by(self, sabotage: Variant) -> Variant:
         """Return the sabotage with what all have."""
         return sabotage.model_copy(
             update={
+                "architectures": sabotage.architectures or self.architectures,
+                "on": {
+                    arch: _joined(self.on.get(arch), sabotage.on.get(arch))
+                    for arch in {**self.on, **sabotage.on}
+                },
                 "patches": (*self.patches, *sabotage.patches),
                 "config": (*self.config, *sabotage.config),
                 "cmdline": f"{self.cmdline} {sabotage.cmdline}".strip(),
@@ -181,6 +220,15 @@ class Proof(TargetProgram):
         return f"{self.program} {self.samples} {self.outside}".rstrip()
 
 
+class FeatureOn(Plain):
+    """What one architecture has in addition to the rest of a feature."""
+
+    config: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines for all variants."""
+    machine: str = ""
+    """The kind of machine that it needs; empty: the usual one."""
+
+
 class Feature(Plain):
     """A hardening feature, as its feature.toml describes it."""
 
@@ -214,6 +262,8 @@ class Feature(Plain):
     """architecture -> the feature's expensive register write, if it has one."""
     registers: dict[ArchName, Register] = Field(default_factory=dict)
     """architecture -> the register that opens what it protects, if it has one."""
+    on: dict[ArchName, FeatureOn] = Field(default_factory=dict)
+    """architecture -> what it has in addition."""
     folder: Path
 
     @field_validator("sabotages")
@@ -238,15 +288,26 @@ class Feature(Plain):
         both = self.variants.keys() & self.sabotages.keys()
         if both:
             raise ValueError(f"both a variant and a sabotage: {sorted(both)}")
-        for name, proof in self.proofs.items():
-            foreign = set(proof.architectures) - set(self.architectures)
-            if foreign:
-                raise ValueError(f"proof '{name}' is for {sorted(foreign)}")
-        if foreign := self.switches.keys() - set(self.architectures):
-            raise ValueError(f"switches are for {sorted(foreign)}")
-        if foreign := self.registers.keys() - set(self.architectures):
-            raise ValueError(f"registers are for {sorted(foreign)}")
+        self._check_architectures()
         return self
+
+    def _check_architectures(self) -> None:
+        """Check that nothing is for an architecture that the feature is not for."""
+        named: dict[str, Collection[str]] = {
+            "switches are": self.switches,
+            "registers are": self.registers,
+            "the table 'on' is": self.on,
+        }
+        for name, proof in self.proofs.items():
+            named[f"proof '{name}' is"] = proof.architectures
+        for name, variant in self.all_variants.items():
+            named[f"'{name}' is"] = {*variant.architectures, *variant.on}
+        for what, architectures in named.items():
+            if foreign := set(architectures) - set(self.architectures):
+                raise ValueError(f"{what} for {sorted(foreign)}")
+        for name in {self.baseline, self.control, *self.hardened} - {""}:
+            if self.variants[name].architectures:
+                raise ValueError(f"'{name}' has a role, so it is for all architectures")
 
     def _check_roles(self) -> None:
         """Check that a control and hardened variants exist exactly if proofs do."""
@@ -341,6 +402,22 @@ class Feature(Plain):
             if arch in (proof.architectures or self.architectures)
         }
 
+    def for_arch(self, arch: str) -> Self:
+        """Return the feature as it is on an architecture, with all proofs."""
+        own = self.on.get(arch, FeatureOn())
+        return self.model_copy(
+            update={
+                "config": (*self.config, *own.config),
+                "on": {arch: FeatureOn(machine=own.machine)},
+                "variants": _on(arch, self.variants),
+                "sabotages": _on(arch, self.sabotages),
+            }
+        )
+
+    def machine_on(self, arch: str) -> str:
+        """Return the kind of machine that an architecture needs; empty: the usual."""
+        return self.on.get(arch, FeatureOn()).machine
+
     def only(self, variants: Collection[str], proofs: Collection[str]) -> Self:
         """Return the part with these variants (including sabotages) and proofs.
 
@@ -408,6 +485,23 @@ class Feature(Plain):
         return tuple(
             patch for name in variant.patches for patch in _patches(self.folder / name)
         )
+
+
+def _joined(shared: VariantOn | None, own: VariantOn | None) -> VariantOn:
+    """Return what an architecture has of what all sabotages have, and of one."""
+    given = own.model_dump(exclude_unset=True) if own else {}
+    whole = (shared or VariantOn()).model_copy(update=given)
+    if shared and own:
+        return whole.model_copy(update={"config": (*shared.config, *own.config)})
+    return whole
+
+
+def _on(arch: str, variants: Mapping[str, Variant]) -> dict[str, Variant]:
+    return {
+        name: variant.for_arch(arch)
+        for name, variant in variants.items()
+        if arch in (variant.architectures or (arch,))
+    }
 
 
 def check_known(what: str, names: Collection[str], known: Collection[str]) -> None:

@@ -166,6 +166,78 @@ def test_a_proof_may_be_for_some_architectures(folder: Path) -> None:
     assert list(feature.proofs_on("arm64")) == ["overwrite"]
 
 
+ON_TWO = (
+    WHOLE.replace('["x86_64"]', '["x86_64", "arm64"]').replace(
+        "[in_force]",
+        '[on.arm64]\nconfig = ["CONFIG_ARM=y"]\nmachine = "overlays"\n\n[in_force]',
+    )
+    + """
+[variants.other]
+title = "another CPU"
+cmdline = ""
+in_force = true
+architectures = ["arm64"]
+config = ["CONFIG_OTHER=y"]
+
+[variants.on.on.x86_64]
+config = ["CONFIG_X86=y"]
+patches = ["patches/6.12"]
+cpu = "max,+shadow"
+
+[sabotage.on.arm64]
+config = ["CONFIG_BROKEN=y"]
+patches = ["patches/6.12"]
+
+[sabotages.hollow.on.arm64]
+config = ["CONFIG_HOLLOW=y"]
+expect = { overwrite = "VULNERABLE" }
+"""
+)
+
+
+def test_an_architecture_has_what_it_has_in_addition(folder: Path) -> None:
+    (folder / "feature.toml").write_text(ON_TWO)
+    feature = load_feature(folder)
+    x86, arm = feature.for_arch("x86_64"), feature.for_arch("arm64")
+    assert (x86.config, arm.config) == (
+        ("CONFIG_SHADOW=y",),
+        ("CONFIG_SHADOW=y", "CONFIG_ARM=y"),
+    )
+    assert (x86.machine_on("x86_64"), arm.machine_on("arm64")) == ("", "overlays")
+    assert list(x86.variants) == ["off", "on"]
+    assert list(arm.variants) == ["off", "on", "other"]
+    assert x86.variants["on"].config == ("CONFIG_X86=y",)
+    assert x86.variants["on"].cpu == "max,+shadow"
+    assert x86.variants["on"].patches == ("patches/6.12",)
+    assert arm.variants["on"].patches == ("patches/6.12", "patches/extra")
+    assert (arm.variants["on"].config, arm.variants["on"].cpu) == ((), "")
+    hollow = arm.sabotages["hollow"]
+    assert hollow.config == ("CONFIG_BROKEN=y", "CONFIG_HOLLOW=y")
+    assert hollow.patches == ("patches/6.12",)
+    assert arm.expected("hollow", "overwrite") is Outcome.VULNERABLE
+    assert arm.expected("hollow", "replay") is None
+    assert x86.sabotages["hollow"].config == ()
+    assert x86.expected("hollow", "replay") is Outcome.VULNERABLE
+
+
+def test_what_an_architecture_has_is_added_once(folder: Path) -> None:
+    (folder / "feature.toml").write_text(ON_TWO)
+    once = load_feature(folder).for_arch("arm64")
+    assert once.for_arch("arm64") == once
+
+
+def test_all_sabotages_may_be_for_some_architectures(folder: Path) -> None:
+    (folder / "feature.toml").write_text(
+        ON_TWO.replace(
+            "[sabotage.on.arm64]",
+            '[sabotage]\narchitectures = ["arm64"]\n\n[sabotage.on.arm64]',
+        )
+    )
+    feature = load_feature(folder)
+    assert list(feature.for_arch("x86_64").sabotages) == []
+    assert list(feature.for_arch("arm64").sabotages) == ["hollow"]
+
+
 UNPROVEN = """\
 name = "shadow"
 title = "Shadow stack"
@@ -470,6 +542,21 @@ SABOTAGES = {
         'judge = "repeated"',
         'judge = "repeated"\narchitectures = ["x86_64", "arm64"]',
         "proof 'replay' is for ['arm64']",
+    ),
+    "variant of another architecture": (
+        '[sabotages.hollow]\ntitle = "on, doing nothing"',
+        '[sabotages.hollow]\ntitle = "on"\narchitectures = ["arm64"]',
+        "'hollow' is for ['arm64']",
+    ),
+    "addition for another architecture": (
+        "[in_force]",
+        '[on.arm64]\nmachine = "overlays"\n\n[in_force]',
+        "the table 'on' is for ['arm64']",
+    ),
+    "hardened variant of one architecture": (
+        'title = "on"\n',
+        'title = "on"\narchitectures = ["x86_64"]\n',
+        "'on' has a role, so it is for all architectures",
     ),
     "sabotage named as a variant": (
         "[sabotages.hollow]",

@@ -88,7 +88,7 @@ def build(
 ) -> None:
     """Build the kernels of all variants, or find them in the cache."""
     lab = Lab.of(arch, source, base=base)
-    described = feature_named(feature)
+    described = lab.planner.here(feature_named(feature))
     part = described.only(listed(variants) or described.variants, proofs=())
     kernels = {
         name: lab.workshop.kernel(lab.planner.kernel(part, variant))

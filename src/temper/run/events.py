@@ -8,7 +8,6 @@ from temper.catalog import Feature, check_known
 from temper.digest import code_digest
 from temper.errors import InfraError, InputError
 from temper.events import Event, Events, events_of
-from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.plan import (
     KernelPlan,
@@ -32,6 +31,7 @@ def plan_events(
     Raises InputError where the feature has no events, or none for the architecture,
     and for an unknown event; InfraError where the host lacks what an event needs.
     """
+    feature = planner.here(feature)
     events = events_of(feature)
     check_known("event", wanted, events.events)
     if events.arch != planner.arch.name:
@@ -50,7 +50,7 @@ def plan_events(
         feature=feature.name,
         title=feature.title,
         arch=events.arch,
-        machine=DEFAULT_KIND,
+        machine=planner.machine_of(feature),
         baseline="",
         variants=variants,
         complaints=(*feature.complaints, *events.complaints),

@@ -20,6 +20,7 @@ def plan_exposure(
     They may be sabotages. ``workloads``: some of the feature's, by default all. Raises
     InputError for an unknown name, and for a feature without such a register.
     """
+    feature = planner.here(feature)
     register = feature.registers.get(planner.arch.name)
     if register is None:
         raise InputError(

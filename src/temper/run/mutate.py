@@ -68,6 +68,7 @@ def plan_mutate(
         raise InputError(f"a sample of {sample} mutants is none", "use at least 1")
     if not feature.proofs:
         raise InputError(f"{feature.name} has no proof that could notice a mutant")
+    feature = planner.here(feature)
     whole = feature.variants[feature.hardened[0]]
     options = (*whole.config, *feature.sabotage.config)
     whole = whole.model_copy(update={"config": options})

@@ -104,11 +104,20 @@ class Planner:
                 f"{feature.name} is not for {self.arch.name}",
                 f"it is for {', '.join(feature.architectures)}",
             )
+        feature, variant = self.here(feature), variant.for_arch(self.arch.name)
         return self.built(
             self.source_of(feature.series),
             feature.patches(variant),
             (*feature.config, *variant.config),
         )
+
+    def here(self, feature: Feature) -> Feature:
+        """Return the feature as it is on this architecture."""
+        return feature.for_arch(self.arch.name)
+
+    def machine_of(self, feature: Feature) -> str:
+        """Return the kind of machine that the feature needs here."""
+        return feature.machine_on(self.arch.name) or DEFAULT_KIND
 
     def built(
         self, source: Source, patches: Sequence[Path], options: Sequence[str]
@@ -149,7 +158,7 @@ class Planner:
         nothing but the baseline.
         """
         others = _other_layouts(layouts)
-        feature = feature.against(baseline=baseline)
+        feature = self.here(feature).against(baseline=baseline)
         check_known("variant", variants, feature.variants)
         check_known("workload", names, all_workloads())
         wanted = {feature.baseline, *(variants or feature.variants)}
@@ -171,7 +180,7 @@ class Planner:
             cpu=self.chosen_cpu,
             base=self.base,
             arch=self.arch.name,
-            machine=DEFAULT_KIND,
+            machine=self.machine_of(feature),
             baseline=part.baseline,
             variants=self._variants(part),
             variants_left_out=_left_out(feature.variants, part.variants),
@@ -215,7 +224,7 @@ class Planner:
                 f"{feature.name} has no proof: Temper has no attack on it",
                 f"to measure what it costs: {as_typed(f'temper price {feature.name}')}",
             )
-        feature = feature.against(control=control)
+        feature = self.here(feature).against(control=control)
         here = feature.proofs_on(self.arch.name)
         check_known("variant", variants, feature.all_variants)
         self._check_proofs(feature, proofs)
@@ -238,7 +247,7 @@ class Planner:
             cpu=self.chosen_cpu,
             base=self.base,
             arch=self.arch.name,
-            machine=DEFAULT_KIND,
+            machine=self.machine_of(feature),
             baseline=part.baseline,
             control=part.control,
             hardened=part.hardened,

@@ -5,7 +5,6 @@ from collections.abc import Collection
 from temper import __version__
 from temper.catalog import Feature, check_known
 from temper.errors import InputError
-from temper.machine import DEFAULT_KIND
 from temper.record.plan import (
     KernelPlan,
     Kind,
@@ -29,6 +28,7 @@ def plan_stress(
     Raises InputError where the feature has no stress, or none for the architecture,
     for an unknown kernel, and where there would be no time.
     """
+    feature = planner.here(feature)
     stress = stress_of(feature)
     check_known("kernel", kernels, stress.kernels)
     if stress.arch != planner.arch.name:
@@ -45,7 +45,7 @@ def plan_stress(
         feature=feature.name,
         title=feature.title,
         arch=stress.arch,
-        machine=DEFAULT_KIND,
+        machine=planner.machine_of(feature),
         baseline="",
         variants=variants,
         complaints=(*feature.complaints, *stress.complaints),
