@@ -15,10 +15,12 @@ from temper.arch import ARCHES, DEFAULT_ARCH, Arch
 from temper.catalog import feature_named, feature_names
 from temper.errors import TemperError
 from temper.invocation import as_typed
+from temper.kernel import Cache
 from temper.kernel.builder import BUILD_TOOLS
 from temper.kernel.compiler import cross_prefix
 from temper.kernel.shared import shared_cache
 from temper.kernel.source import DEBIAN_SOURCES
+from temper.machine.qemu.own import is_built
 from temper.paths import cache_home, data_home
 from temper.process import PACKAGES
 from temper.scratch import scratch_folder
@@ -106,6 +108,7 @@ def examine() -> Examination:
         _disk("disk for results", data_home(), RESULTS),
         *_shared_cache(),
         *(found for arch in ARCHES.values() for found in _other_arch(arch)),
+        _overlays(),
         _kvm(),
         _postgresql(),
     ]
@@ -179,6 +182,13 @@ def _other_arch(arch: Arch) -> list[Finding]:
         else found
         for found in findings
     ]
+
+
+def _overlays() -> Finding:
+    name = "QEMU with permission overlays"
+    if is_built(Cache()):
+        return _ok(name, "built")
+    return _optional(name, "not built yet", as_typed("temper emulator"))
 
 
 def _plugins(arch: Arch) -> Finding:

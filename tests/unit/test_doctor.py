@@ -74,6 +74,8 @@ class Host:
         monkeypatch.setattr(doctor, "DEBIAN_SOURCES", self.source.parent)
         monkeypatch.setattr(doctor, "POSTGRESQL", root / "postgresql")
         monkeypatch.setattr(doctor, "KVM", self.kvm)
+        self.has_own_qemu = True
+        monkeypatch.setattr(doctor, "is_built", lambda cache: self.has_own_qemu)
         self.kvm_says(lambda: 12)
         self.has_free(100 * GIB)
         self.has_memory(8 * GIB)
@@ -124,6 +126,13 @@ def test_a_host_with_everything_lacks_nothing(host: Host) -> None:
     findings = examine().findings
     assert {found.state for found in findings} == {State.OK}
     assert not any(found.cure for found in findings)
+
+
+def test_a_qemu_of_ours_is_built_when_it_is_needed(host: Host) -> None:
+    host.has_own_qemu = False
+    found = finding("QEMU with permission overlays")
+    assert (found.found, found.state) == ("not built yet", State.OPTIONAL)
+    assert found.cure.endswith("temper emulator")
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,12 @@ def test_it_is_debians_source_with_our_patches(
     assert qemu.built
 
 
+def test_it_is_known_whether_it_is_built(tmp_path: Path, sources: list[str]) -> None:
+    assert not own.is_built(Cache(tmp_path / "cache"))
+    built(tmp_path)
+    assert own.is_built(Cache(tmp_path / "cache"))
+
+
 def test_it_is_built_once(tmp_path: Path, sources: list[str]) -> None:
     first, second = built(tmp_path), built(tmp_path)
     assert sources == ["qemu of trixie"]

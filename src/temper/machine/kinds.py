@@ -10,6 +10,7 @@ from temper.arch import Arch
 from temper.errors import InputError
 from temper.kernel import Cache
 from temper.machine.base import Limits, Machine
+from temper.machine.overlays import Overlays
 from temper.machine.tcg import Tcg
 from temper.progress import Progress
 
@@ -23,7 +24,7 @@ class MachineKind(Protocol):
         """Return a machine for kernels of ``arch``."""
 
 
-KINDS: dict[str, MachineKind] = {Tcg.name: Tcg}
+KINDS: dict[str, MachineKind] = {Tcg.name: Tcg, Overlays.name: Overlays}
 """Name -> the kind."""
 
 DEFAULT_KIND = Tcg.name

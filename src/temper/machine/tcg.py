@@ -85,13 +85,18 @@ class Tcg:
         self._limits = limits or Limits()
         self.channel = arch.channel
 
+    @property
+    def _emulated(self) -> Arch:
+        """The architecture, with the QEMU that emulates it."""
+        return self._arch
+
     def check_cpu(self, model: str) -> None:
         """Raise InputError if QEMU cannot emulate a CPU model; see Machine."""
-        check_cpu(self._arch, model)
+        check_cpu(self._emulated, model)
 
     def prepare(self) -> None:
         """Build the plugin; raise InfraError without QEMU."""
-        qemu_version(self._arch.qemu)
+        qemu_version(self._emulated.qemu)
         self._plugin("counts")
 
     def clock(self, exact: bool) -> Clock:
@@ -116,9 +121,9 @@ class Tcg:
 
     def tools(self) -> Mapping[str, str]:
         """Return the versions of QEMU and of the plugins."""
-        level = api_level(self._arch.qemu)
+        level = api_level(self._emulated.qemu)
         return {
-            "QEMU": qemu_version(self._arch.qemu),
+            "QEMU": qemu_version(self._emulated.qemu),
             "QEMU's plugin": f"API level {level}, {sources_digest()[:12]}",
         }
 
@@ -129,13 +134,13 @@ class Tcg:
             "host": host_title(),
         }
         if request.exact:
-            details["plugin"] = f"API level {api_level(self._arch.qemu)}"
-        if request.cpu and (lacks := probe_cpu(self._arch, request.cpu).lacks):
+            details["plugin"] = f"API level {api_level(self._emulated.qemu)}"
+        if request.cpu and (lacks := probe_cpu(self._emulated, request.cpu).lacks):
             details[CPU_LACKS] = ", ".join(lacks)
         clock = self.clock(request.exact)
         return MachineFacts(
             name=self.name,
-            version=f"QEMU {qemu_version(self._arch.qemu)}",
+            version=f"QEMU {qemu_version(self._emulated.qemu)}",
             cpu_model=request.cpu or self._arch.cpu,
             cpus=request.cpus,
             cmdline=self._cmdline(request),
@@ -192,7 +197,7 @@ class Tcg:
         return ["-plugin", ",".join(words)]
 
     def _plugin(self, name: str) -> Path:
-        level = api_level(self._arch.qemu)
+        level = api_level(self._emulated.qemu)
         return build_plugin(name, self._arch, level, self._cache, self._progress)
 
     def _cmdline(self, request: BootRequest) -> str:
@@ -208,7 +213,7 @@ class Tcg:
 
     def _launch(self, request: BootRequest) -> list[str]:
         launch = Launch(
-            arch=self._arch,
+            arch=self._emulated,
             image=request.image,
             initramfs=request.initramfs,
             cmdline=self._cmdline(request),

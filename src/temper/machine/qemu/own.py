@@ -3,6 +3,7 @@
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +66,17 @@ def own_qemu(cache: Cache, progress: Progress) -> OwnQemu:
         build(tree, progress).rename(result / PROGRAM)
         return {"patches": [patch.name for patch in patches]}
 
-    key = key_of(
+    title = f"{PROGRAM} of ours"
+    return _of(cache.entry("programs", _key(patches), title, make, progress))
+
+
+def is_built(cache: Cache) -> bool:
+    """Whether the QEMU of ours is in the cache, as it is now."""
+    return _key(_patches()) in cache.keys("programs")
+
+
+def _key(patches: Iterable[Path]) -> str:
+    return key_of(
         {
             "recipe": _RECIPE,
             "suite": SUITE,
@@ -73,7 +84,6 @@ def own_qemu(cache: Cache, progress: Progress) -> OwnQemu:
             "patches": [file_digest(patch) for patch in patches],
         }
     )
-    return _of(cache.entry("programs", key, f"{PROGRAM} of ours", make, progress))
 
 
 def _patches() -> list[Path]:
