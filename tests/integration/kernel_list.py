@@ -74,7 +74,7 @@ class Listed:
             return Asked(twin_kernels(planner, source)[f"twin {self.twin}"].key, False)
         if self.trial:
             return Asked(self._planned().key, self.again)
-        features = [feature_named(name) for name in self.features]
+        features = [feature_named(name).for_arch(self.arch) for name in self.features]
         variants = [(each, each.all_variants[self.variant]) for each in features]
         patches = [path for each, variant in variants for path in each.patches(variant)]
         cache = Cache()

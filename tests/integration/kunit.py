@@ -3,8 +3,11 @@
 import re
 from dataclasses import replace
 
-from lab import new_machine, run_of
+from lab import run_of
 
+from temper.kernel import Cache
+from temper.progress import Quiet
+from temper.run.machines import machine_for
 from temper.run.prepare import Prepared
 
 _RESULT = re.compile(
@@ -28,7 +31,7 @@ def kunit_results(
             "slots": (slot,),
         }
     )
-    run = run_of(replace(whole, plan=plan), new_machine())
+    run = run_of(replace(whole, plan=plan), machine_for(plan, Cache(), Quiet()))
     (boot,) = run.boots
     assert boot.facts.status == "ok", boot.facts.error
     return {

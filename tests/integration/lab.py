@@ -14,7 +14,7 @@ from temper.arch import Arch, arch_named
 from temper.catalog import Feature
 from temper.cli import app
 from temper.kernel import Cache, Kernel
-from temper.machine import BootRequest, BootResult, Watcher
+from temper.machine import BootRequest, BootResult, Machine, Watcher
 from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
@@ -165,7 +165,7 @@ def boots_of(
     return [boot_results(boot) for boot in run_of(part, machine).boots]
 
 
-def run_of(whole: Prepared, machine: Tcg) -> StoredRun:
+def run_of(whole: Prepared, machine: Machine) -> StoredRun:
     """Carry out a run, with a store of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -13,7 +13,7 @@ from temper.catalog import feature_named
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
-KPKEYS = feature_named("kpkeys")
+KPKEYS = feature_named("kpkeys").for_arch("x86_64")
 LEAKS = {name for name, proof in KPKEYS.proofs.items() if proof.program == "level"}
 LIMITS = {name for name, proof in KPKEYS.proofs.items() if proof.limit}
 BUGS = {

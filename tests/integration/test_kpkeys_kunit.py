@@ -14,7 +14,7 @@ from temper.run.prepare import Prepared
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
-KPKEYS = feature_named("kpkeys")
+KPKEYS = feature_named("kpkeys").for_arch("x86_64")
 NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_splits"}
 # Where nothing is done to memory that is freed, there is nothing to see.
 NEEDS_TRACES = {"test_freed"}

@@ -13,7 +13,7 @@ from temper.record.wire import Samples
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
-KPKEYS = feature_named("kpkeys")
+KPKEYS = feature_named("kpkeys").for_arch("x86_64")
 KINDS = {
     name: int(proof.params["kind"])
     for name, proof in KPKEYS.proofs.items()

@@ -9,7 +9,7 @@ from temper.catalog import feature_named
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
-KPKEYS = feature_named("kpkeys")
+KPKEYS = feature_named("kpkeys").for_arch("x86_64")
 # Sabotage -> the proofs that are there for it.
 CAUGHT_BY = {
     "unkeyed-pte": {

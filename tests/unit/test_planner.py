@@ -18,6 +18,7 @@ from temper.digest import digest
 from temper.errors import InputError
 from temper.kernel import Cache, given
 from temper.kernel.package import Package
+from temper.machine import DEFAULT_KIND
 from temper.record.outcome import Outcome
 from temper.record.plan import Kind, RunPlan, Slot, VariantPlan
 from temper.record.plan import Package as DebianPackage
@@ -931,6 +932,31 @@ def test_a_package_is_compared_without_being_unpacked(
 def test_a_kernel_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*: No such file or directory"):
         compared(bench, tmp_path / "vmlinuz")
+
+
+def test_an_architecture_has_the_machine_that_the_feature_needs_there(
+    bench: Bench,
+) -> None:
+    feature = feature_named("kpkeys")
+    arm64 = replace(bench.planner, arch=arch_named("arm64"))
+    assert bench.planner.prove(feature).machine == DEFAULT_KIND
+    assert bench.planner.price(feature, 1000).machine == DEFAULT_KIND
+    assert arm64.prove(feature).machine == "overlays"
+    few = arm64.price(feature, 1000, names=("vmalloc/p1",))
+    assert few.machine == "overlays"
+
+
+def test_an_architecture_has_the_variants_and_options_of_its_own(bench: Bench) -> None:
+    feature = feature_named("kpkeys")
+    arm64 = replace(bench.planner, arch=arch_named("arm64"))
+    x86, arm = bench.planner.prove(feature), arm64.prove(feature)
+    assert set(x86.variants) - set(arm.variants) == {"temper-pti", "no-batching"}
+    assert "CONFIG_ARM64_KPKEYS=y" in arm.variants["temper"].kernel.options
+    assert "CONFIG_X86_SUPERVISOR_PKEYS=y" in x86.variants["temper"].kernel.options
+    assert "user-p4d" in x86.proofs
+    assert "user-p4d" not in arm.proofs
+    with pytest.raises(InputError, match="unknown variant 'temper-pti'"):
+        arm64.prove(feature, ("temper-pti",))
 
 
 def test_kpkeys_is_priced_against_the_kernel_without_it(bench: Bench) -> None:

@@ -14,7 +14,7 @@
 enum { PAGES = 4 };
 
 /* A write by the kernel to a page that is there, and the key forbids it. */
-enum { WRITE_TO_KEYED_PAGE = 0x23 };
+enum { WRITE_TO_KEYED_PAGE = KPKEYS_PRESENT | KPKEYS_WRITE | KPKEYS_BY_KEY };
 
 static bool stopped_by_key(struct kpkeys_try end)
 {

@@ -7,23 +7,16 @@
  * after, unless it slept. Only the code that forges records knows how the kernel lets
  * sections write.
  */
-#include <asm/apic.h>
-#include <asm/asm.h>
-#include <asm/msr.h>
-#include <asm/processor-flags.h>
-#include <asm/trapnr.h>
 #include <linux/completion.h>
 #include <linux/console.h>
 #include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/irq_work.h>
-#include <linux/kdebug.h>
 #include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/nmi.h>
 #include <linux/pgtable.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -33,11 +26,6 @@
 #include "kpkeys_level.h"
 #include "section.h"
 #include "witness.h"
-
-/* Kernels before our series do not name it. */
-#ifndef MSR_IA32_PKRS
-#define MSR_IA32_PKRS 0x6e1
-#endif
 
 enum { CPU_HERE, CPU_ELSEWHERE };
 
@@ -61,12 +49,11 @@ static struct {
 	bool moves;
 	/* Is the writer printing the text of its warning? */
 	bool warns;
-	/* The address at which on_die() continues. */
-	unsigned long resume;
 	struct mm_struct *init_mm;
 	user_mode_thread_t user_mode_thread;
-	/* Where the pages of a file are mapped. */
+	/* Where the pages of a file are mapped, and what nobody has looked at, of ours. */
 	unsigned long file;
+	unsigned long fault;
 } attack;
 
 static DEFINE_MUTEX(attack_lock);
@@ -130,70 +117,11 @@ static int by_interrupt(void)
 	return spin_until_tried();
 }
 
-static int on_die(struct notifier_block *block, unsigned long event, void *data)
-{
-	struct die_args *args = data;
-
-	if (current != READ_ONCE(attack.writer) || !nobody_tried())
-		return NOTIFY_DONE;
-	if (event == DIE_TRAP && args->trapnr == X86_TRAP_DE)
-		args->regs->ip = attack.resume;
-	else if (event == DIE_DEBUG)
-		args->regs->flags &= ~X86_EFLAGS_TF;
-	else if (event != DIE_INT3)
-		return NOTIFY_DONE;
-	try_to_write();
-	return NOTIFY_STOP;
-}
-
-static struct notifier_block die_notifier = { .notifier_call = on_die };
-
-/* A division by zero, whose entry code most exceptions share. */
-static int by_exception(void)
-{
-	asm volatile("leaq 1f(%%rip), %%rax\n\t"
-		     "movq %%rax, %0\n\t"
-		     "xorl %%ecx, %%ecx\n\t"
-		     "divl %%ecx\n"
-		     "1:"
-		     : "=m"(attack.resume)
-		     :
-		     : "rax", "rcx", "rdx", "cc", "memory");
-	return spin_until_tried();
-}
-
-/* A breakpoint can hit anywhere, so it has the entry code of NMIs. */
-static int by_breakpoint(void)
-{
-	asm volatile("int3" : : : "memory");
-	return spin_until_tried();
-}
-
-static int by_single_step(void)
-{
-	asm volatile("pushfq\n\t"
-		     "orq %0, (%%rsp)\n\t"
-		     "popfq\n\t"
-		     "nop"
-		     :
-		     : "i"(X86_EFLAGS_TF)
-		     : "cc", "memory");
-	return spin_until_tried();
-}
-
-static int on_nmi(unsigned int type, struct pt_regs *regs)
-{
-	if (current != READ_ONCE(attack.writer) || !nobody_tried())
-		return NMI_DONE;
-	try_to_write();
-	return NMI_HANDLED;
-}
-
-static int by_nmi(void)
-{
-	__apic_send_IPI_mask(cpumask_of(CPU_HERE), NMI_VECTOR);
-	return spin_until_tried();
-}
+#ifdef CONFIG_X86
+#include "level_x86.h"
+#else
+#include "level_arm64.h"
+#endif
 
 static void on_console_write(struct console *console, const char *text, unsigned int length)
 {
@@ -372,14 +300,7 @@ static void try_at_open_register(void)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(on_idle_irq_work);
 
-	/*
-	 * Not wrmsrl_safe(), which our series has refuse it. A CPU that lacks the
-	 * register faults; then tables have no key either.
-	 */
-	asm volatile("1: wrmsr\n2:\n" _ASM_EXTABLE(1b, 2b)
-		     :
-		     : "c"(MSR_IA32_PKRS), "a"(0), "d"(0)
-		     : "memory");
+	open_register();
 	irq_work_queue(&work);
 	irq_work_sync(&work);
 	try_to_write();
@@ -396,7 +317,7 @@ static void try_called(void)
 	apply_to_page_range(attack.init_mm, (unsigned long)page, PAGE_SIZE, try_when_called, NULL);
 }
 
-#ifdef CONFIG_X86_SUPERVISOR_PKEYS
+#ifdef CONFIG_ARCH_HAS_KPKEYS
 static struct kpkeys_cpu *records_here(void)
 {
 	return per_cpu_ptr(&kpkeys_cpu, CPU_HERE);
@@ -498,9 +419,13 @@ static const struct {
 	bool gives_way;
 } contexts[] = {
 	[KPKEYS_LEVEL_INTERRUPT] = { by_interrupt, NO_THREAD },
-	[KPKEYS_LEVEL_EXCEPTION] = { by_exception, NO_THREAD },
+	/* A page fault on arm64, which may wait. */
+	[KPKEYS_LEVEL_EXCEPTION] = { by_exception, NO_THREAD,
+				     .gives_way = IS_ENABLED(CONFIG_ARM64) },
+#ifdef CONFIG_X86
 	[KPKEYS_LEVEL_BREAKPOINT] = { by_breakpoint, NO_THREAD },
 	[KPKEYS_LEVEL_NMI] = { by_nmi, NO_THREAD },
+#endif
 	[KPKEYS_LEVEL_WARNING] = { by_warning, NO_THREAD },
 	[KPKEYS_LEVEL_PREEMPT] = { by_preemption, CPU_HERE, .gives_way = true },
 	[KPKEYS_LEVEL_SLEEP] = { by_sleep, CPU_HERE, .gives_way = true },
@@ -581,6 +506,7 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	attack.init_mm = (struct mm_struct *)(unsigned long)asked->init_mm;
 	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
 	attack.file = asked->file;
+	attack.fault = asked->fault;
 	reinit_completion(&attack.done);
 	if (!contexts[context].no_section)
 		error = try_in_section(context);
@@ -644,6 +570,9 @@ static long kpkeys_level_ioctl(struct file *file, unsigned int cmd, unsigned lon
 static const struct file_operations kpkeys_level_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = kpkeys_level_ioctl,
+#ifdef CONFIG_ARM64
+	.mmap = kpkeys_level_mmap,
+#endif
 };
 
 static struct miscdevice kpkeys_level_device = {
@@ -655,28 +584,25 @@ static struct miscdevice kpkeys_level_device = {
 
 static int __init kpkeys_level_init(void)
 {
-	unsigned int level;
 	int error;
 
 	init_completion(&attack.done);
 	page = vmalloc(PAGE_SIZE);
 	if (!page)
 		return -ENOMEM;
-	entry = (u64 *)lookup_address((unsigned long)page, &level);
+	entry = find_entry(page);
 	error = witness_create();
 	if (error)
 		goto free_page;
-	error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kpkeys_level");
+	error = expect_exceptions();
 	if (error)
 		goto destroy_witness;
-	register_die_notifier(&die_notifier);
 	register_console(&console);
 	error = misc_register(&kpkeys_level_device);
 	if (!error)
 		return 0;
 	unregister_console(&console);
-	unregister_die_notifier(&die_notifier);
-	unregister_nmi_handler(NMI_LOCAL, "kpkeys_level");
+	expect_no_exceptions();
 destroy_witness:
 	witness_destroy();
 free_page:
@@ -689,8 +615,7 @@ static void __exit kpkeys_level_exit(void)
 {
 	misc_deregister(&kpkeys_level_device);
 	unregister_console(&console);
-	unregister_die_notifier(&die_notifier);
-	unregister_nmi_handler(NMI_LOCAL, "kpkeys_level");
+	expect_no_exceptions();
 	witness_destroy();
 	vfree(page);
 }

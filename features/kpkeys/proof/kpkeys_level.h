@@ -56,6 +56,8 @@ enum kpkeys_level_context {
  * @user_mode_thread: likewise
  * @file: for KPKEYS_LEVEL_FILE_FAULT: where two pages of a file are mapped that are in
  *        memory and that nobody has looked at there
+ * @fault: for KPKEYS_LEVEL_EXCEPTION on arm64: where the device is mapped, if nobody has
+ *         looked at it there
  * @end: how the write ended
  */
 struct kpkeys_level_attack {
@@ -64,12 +66,14 @@ struct kpkeys_level_attack {
 	__u64 init_mm;
 	__u64 user_mode_thread;
 	__u64 file;
+	__u64 fault;
 	struct kpkeys_try end;
 };
 
 /*
- * For all contexts but KPKEYS_LEVEL_OPEN_SECTION. Call it on CPU 0 with CPU 1 online. Fails with
- * ENXIO where sections do not keep the right to write, so that there is no middle of one.
+ * For all contexts but KPKEYS_LEVEL_OPEN_SECTION, and on arm64 KPKEYS_LEVEL_BREAKPOINT and
+ * KPKEYS_LEVEL_NMI. Call it on CPU 0 with CPU 1 online. Fails with ENXIO where sections do
+ * not keep the right to write, so that there is no middle of one.
  */
 #define KPKEYS_LEVEL_ATTACK _IOWR('L', 0, struct kpkeys_level_attack)
 /* For that one: return to user mode in the middle of a section (or ENXIO); then try. */

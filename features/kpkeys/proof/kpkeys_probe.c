@@ -22,7 +22,6 @@
 #include <linux/vmalloc.h>
 
 #include <asm/fixmap.h>
-#include <asm/special_insns.h>
 
 #include "kpkeys_probe.h"
 #include "witness.h"
@@ -42,18 +41,40 @@ struct probe {
 	void __iomem *far;
 };
 
+#ifdef CONFIG_X86
+static void find_tops(struct kpkeys_probe_places *places)
+{
+	places->top = read_cr3_pa();
+	places->kernel_top = places->top;
+	places->user_top = IS_ENABLED(CONFIG_MITIGATION_PAGE_TABLE_ISOLATION) ? PAGE_SIZE : 0;
+	places->levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4;
+	places->direct_map = page_offset_base;
+	places->memory = page_offset_base;
+}
+#else
+static void find_tops(struct kpkeys_probe_places *places)
+{
+	/* Where the direct map begins there can be nothing: it is moved about. */
+	phys_addr_t first = PFN_PHYS(NODE_DATA(0)->node_start_pfn);
+
+	places->top = virt_to_phys(current->mm->pgd);
+	places->kernel_top = read_sysreg(ttbr1_el1) & GENMASK_ULL(47, PAGE_SHIFT);
+	places->constant_top = 1;
+	places->levels = CONFIG_PGTABLE_LEVELS;
+	places->memory = (unsigned long)__va(first);
+	places->direct_map = places->memory - first;
+}
+#endif
+
 static long tell_places(struct kpkeys_probe_places __user *user)
 {
 	struct kpkeys_probe_places places = {
-		.top = read_cr3_pa(),
-		.user_top = IS_ENABLED(CONFIG_MITIGATION_PAGE_TABLE_ISOLATION) ? PAGE_SIZE : 0,
-		.levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4,
 		.mm_pgd = offsetof(struct mm_struct, pgd),
-		.direct_map = page_offset_base,
-		.struct_pages = vmemmap_base,
+		.struct_pages = (unsigned long)pfn_to_page(0),
 		.fixmap = fix_to_virt(0),
 	};
 
+	find_tops(&places);
 	return copy_to_user(user, &places, sizeof(places)) ? -EFAULT : 0;
 }
 
@@ -188,10 +209,25 @@ static long new_block(struct probe *probe, __u64 __user *user)
 	return put_user((unsigned long)page_address(probe->block), user);
 }
 
+#ifdef CONFIG_X86
+static long map_differently(struct page *page, bool differently)
+{
+	unsigned long address = (unsigned long)page_address(page);
+
+	return differently ? set_memory_wc(address, 1) : set_memory_wb(address, 1);
+}
+#else
+/* It maps all of its memory by pages, or cannot split a large one. */
+static long map_differently(struct page *page, bool differently)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
 static void free_block(struct probe *probe)
 {
 	if (probe->split)
-		set_memory_wb((unsigned long)page_address(probe->block), 1);
+		map_differently(probe->block, false);
 	if (probe->block)
 		__free_pages(probe->block, BLOCK_ORDER);
 }
@@ -202,7 +238,7 @@ static long split_block(struct probe *probe)
 
 	if (!probe->block || probe->split)
 		return -EINVAL;
-	error = set_memory_wc((unsigned long)page_address(probe->block), 1);
+	error = map_differently(probe->block, true);
 	probe->split = !error;
 	return error;
 }

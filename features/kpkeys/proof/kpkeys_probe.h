@@ -12,20 +12,26 @@
  * What an attacker must know to find page tables.
  *
  * @top: physical address of the top table of the calling process
+ * @kernel_top: that of the kernel's own, which may be the same
+ * @constant_top: 1 if the latter is constant data, which nobody can write; or else 0
  * @user_top: what to add to a top table's address for the one that user mode runs on
  *            under page table isolation; 0 if the kernel makes none
  * @levels: number of page table levels: 4 or 5
  * @mm_pgd: offset in struct mm_struct of the address of its top table
- * @direct_map: address of the direct map of all physical memory
- * @struct_pages: address of the array of struct page
+ * @direct_map: address of the direct map of all physical memory, if that began at 0
+ * @memory: where in the direct map there is some
+ * @struct_pages: address of the array of struct page, if that began with the page at 0
  * @fixmap: an address in the fixmap
  */
 struct kpkeys_probe_places {
 	__u64 top;
+	__u64 kernel_top;
+	__u64 constant_top;
 	__u64 user_top;
 	__u64 levels;
 	__u64 mm_pgd;
 	__u64 direct_map;
+	__u64 memory;
 	__u64 struct_pages;
 	__u64 fixmap;
 };

@@ -3,7 +3,6 @@
  * A bug such as many drivers have had: it lets any user write any value anywhere in the
  * kernel. Never load it where that matters.
  */
-#include <asm/special_insns.h>
 #include <linux/fs.h>
 #include <linux/kdebug.h>
 #include <linux/miscdevice.h>
@@ -11,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
+#include "fault.h"
 #include "kpkeys_write.h"
 
 /* The last write: by whom, where to, and how it ended. Only one process uses the bug. */
@@ -33,8 +33,8 @@ static int on_oops(struct notifier_block *block, unsigned long event, void *data
 		WRITE_ONCE(stranger_oopsed, true);
 		return NOTIFY_DONE;
 	}
-	last.end.code = args->err;
-	last.end.astray = native_read_cr2() - last.address;
+	last.end.code = fault_code(args->err);
+	last.end.astray = fault_address() - last.address;
 	return NOTIFY_DONE;
 }
 
@@ -50,7 +50,7 @@ static long write_word(const struct kpkeys_write_word __user *user)
 	last.end = (struct kpkeys_try){ .code = KPKEYS_NO_FAULT };
 	WRITE_ONCE(last.writer, current);
 	/* It must be this write's own, if it is the right one. */
-	native_write_cr2(~word.address);
+	set_fault_address(~word.address);
 	WRITE_ONCE(*(u64 *)(unsigned long)word.address, word.value);
 	WRITE_ONCE(last.writer, NULL);
 	return 0;

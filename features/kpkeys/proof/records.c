@@ -25,7 +25,7 @@ enum { POOL_PARTIAL = 24, POOL_BLOCKS = 88 };
 enum { CACHE_COUNT = 0, CACHE_PAGES = 8 };
 
 /* In struct page: 32 bits of how often it is mapped, 32 bits of references to it */
-enum { PAGE_DESCRIPTOR_SIZE = 64, PAGE_COUNTS = 48 };
+enum { PAGE_COUNTS = 48 };
 
 /* Nobody has mapped it, and many hold it, so that freeing it does nothing. */
 #define HELD_FOR_EVER 0x00100000ffffffffUL
@@ -54,11 +54,12 @@ static uint64_t of_cpu(const struct tables *t, const char *name, size_t cpu)
 static void try_pool(const struct tables *t)
 {
 	uint64_t pool = find_symbol("kpkeys_pool"), block;
+	struct tables kernel = kernels_tables(t->probe);
 
 	if (!pool)
 		return;
 	attack_page(t, pool);
-	attack_page(t, direct(t, physical_address(t, pool)));
+	attack_page(t, direct(t, physical_address(&kernel, pool)));
 	attack_page(t, read_word(t, pool + POOL_BLOCKS));
 	block = read_word(t, pool + POOL_PARTIAL);
 	if (block != pool + POOL_PARTIAL)
@@ -76,7 +77,7 @@ static void try_records(const struct tables *t)
 
 static uint64_t counts_of(const struct tables *t, uint64_t page)
 {
-	uint64_t number = physical_address(t, page) / PAGE_SIZE;
+	uint64_t number = (page - t->places.direct_map) / PAGE_SIZE;
 
 	return t->places.struct_pages + number * PAGE_DESCRIPTOR_SIZE + PAGE_COUNTS;
 }

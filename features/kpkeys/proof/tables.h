@@ -12,12 +12,30 @@
 /* Levels are counted from the entries that map pages of 4 KiB. */
 enum level { PTE, PMD, PUD, P4D, PGD };
 
-enum { PAGE_SHIFT = 12, LEVEL_SHIFT = 9, ENTRIES = 512, KERNEL_HALF = ENTRIES / 2 };
+enum { PAGE_SHIFT = 12, LEVEL_SHIFT = 9, ENTRIES = 512 };
 
-#define PAGE_SIZE    (1UL << PAGE_SHIFT)
-#define PRESENT      (1UL << 0)
+/* Of a struct page */
+enum { PAGE_DESCRIPTOR_SIZE = 64 };
+
+#define PAGE_SIZE (1UL << PAGE_SHIFT)
+#define PRESENT   (1UL << 0)
+
+/*
+ * Where in its top table a process ends and the kernel begins, and what an entry has
+ * that leads to another table.
+ */
+#ifdef __x86_64__
+enum { USER_END = ENTRIES / 2, KERNEL_FIRST = ENTRIES / 2 };
 #define LARGE        (1UL << 7)
+#define TABLE        PRESENT
+#define IS_TABLE     (TABLE | LARGE)
 #define ADDRESS_MASK 0x000ffffffffff000UL
+#else
+enum { USER_END = ENTRIES, KERNEL_FIRST = 0 };
+#define TABLE        (PRESENT | 1UL << 1)
+#define IS_TABLE     TABLE
+#define ADDRESS_MASK 0x0000fffffffff000UL
+#endif
 
 /* @top: physical address of a top table, of the process or another one */
 struct tables {
@@ -38,6 +56,15 @@ static inline struct tables own_tables(int probe)
 	struct tables t = { .probe = probe, .places = probe_places(probe) };
 
 	t.top = t.places.top;
+	return t;
+}
+
+/* The same, from the top of the kernel's own. */
+static inline struct tables kernels_tables(int probe)
+{
+	struct tables t = own_tables(probe);
+
+	t.top = t.places.kernel_top;
 	return t;
 }
 
@@ -70,7 +97,7 @@ static inline uint64_t level_size(const struct tables *t, enum level level)
 
 static inline bool leads_on(struct table_entry entry)
 {
-	return entry.level > PTE && (entry.value & PRESENT) && !(entry.value & LARGE);
+	return entry.level > PTE && (entry.value & IS_TABLE) == TABLE;
 }
 
 /* Read entries of the table at @physical. */
@@ -89,7 +116,7 @@ static inline void read_entries(const struct tables *t, uint64_t physical, size_
 static inline struct table_entry find_down_to(const struct tables *t, uint64_t address,
 					      enum level least)
 {
-	struct table_entry entry = { .value = t->top | PRESENT, .level = PGD + 1 };
+	struct table_entry entry = { .value = t->top | TABLE, .level = PGD + 1 };
 
 	while (leads_on(entry) && entry.level > least) {
 		uint64_t table = entry.value & ADDRESS_MASK, i;

@@ -15,10 +15,17 @@
 #include "memory.h"
 #include "record.h"
 
+/* The key need not stop what nobody can write. */
+static bool constant(const struct tables *t, uint64_t table)
+{
+	return t->places.constant_top && table == t->places.kernel_top;
+}
+
 static void attack_all(const struct tables *t, const struct pages *found, enum kind kind)
 {
 	for (size_t i = 0; i < found->count; i++)
-		print_write(kind, probe_write(t->probe, direct(t, found->addresses[i])));
+		if (!constant(t, found->addresses[i]))
+			print_write(kind, probe_write(t->probe, direct(t, found->addresses[i])));
 }
 
 static void try_own(const struct tables *t, size_t tries)
@@ -115,7 +122,7 @@ static void try_child(const struct tables *t)
 	}
 	if (read(top[0], &child.top, sizeof(child.top)) != sizeof(child.top))
 		fail("top table of the child");
-	find_tables(&child, child.top, PGD, 0, KERNEL_HALF, &found);
+	find_tables(&child, child.top, PGD, 0, USER_END, &found);
 	attack_all(&child, &found, KIND_FORK);
 	close(end[1]);
 	wait_for(task);
@@ -160,18 +167,19 @@ static struct symbols read_symbols(void)
 	return found;
 }
 
-/* The tables of a struct mm_struct of the kernel. */
-static struct tables tables_of(const struct tables *own, uint64_t mm)
+/* The tables of a struct mm_struct of the kernel; without a top if there is no such. */
+static struct tables tables_of(const struct tables *kernel, uint64_t mm)
 {
-	struct tables t = *own;
+	struct tables t = *kernel;
+	uint64_t pgd = mm ? read_word(kernel, mm + kernel->places.mm_pgd) : 0;
 
-	t.top = physical_address(own, read_word(own, mm + own->places.mm_pgd));
+	t.top = pgd ? physical_address(kernel, pgd) : 0;
 	return t;
 }
 
 static void try_kernel_levels(const struct tables *t, size_t tries)
 {
-	uint64_t memory = t->places.direct_map;
+	uint64_t memory = t->places.memory;
 
 	for (size_t i = 0; i < tries; i++) {
 		attack(t, find_entry(t, memory + i * level_size(t, PGD), PGD), KIND_KERNEL_PGD);
@@ -183,12 +191,15 @@ static void try_kernel_levels(const struct tables *t, size_t tries)
 /* The kernel makes the tables that map the beginning of memory before it has an allocator. */
 static void try_kernel_places(const struct tables *t, size_t tries)
 {
+	uint64_t memory = t->places.memory, number = (memory - t->places.direct_map) / PAGE_SIZE;
+	uint64_t descriptors = t->places.struct_pages + number * PAGE_DESCRIPTOR_SIZE;
+
 	for (size_t i = 0; i < tries; i++) {
 		uint64_t nth = i * PAGE_SIZE;
 
-		attack(t, find_leaf(t, t->places.struct_pages + nth), KIND_VMEMMAP);
+		attack(t, find_leaf(t, descriptors + nth), KIND_VMEMMAP);
 		attack(t, find_leaf(t, t->places.fixmap - nth), KIND_FIXMAP);
-		attack(t, find_leaf(t, t->places.direct_map + nth), KIND_EARLY);
+		attack(t, find_leaf(t, memory + nth), KIND_EARLY);
 	}
 }
 
@@ -211,7 +222,8 @@ static void try_image(const struct tables *t, const struct pages *found, struct 
 	for (size_t i = 0; i < found->count; i++) {
 		uint64_t offset = found->addresses[i] - image;
 
-		if (found->addresses[i] < image || offset >= s.end - s.text)
+		if (found->addresses[i] < image || offset >= s.end - s.text ||
+		    constant(t, found->addresses[i]))
 			continue;
 		if (probe_read(t->probe, s.text + offset, &word, sizeof(word)))
 			print_write(KIND_IMAGE_ALIAS, probe_write(t->probe, s.text + offset));
@@ -224,21 +236,22 @@ static void try_boot(const struct tables *kernel, const struct tables *poking, s
 	uint64_t pair = kernel->places.user_top;
 	struct pages found = {};
 
-	find_tables(kernel, kernel->top, PGD, KERNEL_HALF, ENTRIES, &found);
+	find_tables(kernel, kernel->top, PGD, KERNEL_FIRST, ENTRIES, &found);
 	if (pair)
-		find_tables(kernel, kernel->top + pair, PGD, KERNEL_HALF, ENTRIES, &found);
+		find_tables(kernel, kernel->top + pair, PGD, KERNEL_FIRST, ENTRIES, &found);
 	if (poking->top)
-		find_tables(poking, poking->top, PGD, 0, KERNEL_HALF, &found);
+		find_tables(poking, poking->top, PGD, 0, USER_END, &found);
 	attack_all(kernel, &found, KIND_BOOT);
 	try_image(kernel, &found, s);
 	pages_destroy(&found);
 }
 
-static void try_kernel(const struct tables *own, size_t tries)
+static void try_kernel(int probe, size_t tries)
 {
 	struct symbols symbols = read_symbols();
-	struct tables kernel = tables_of(own, symbols.init_mm);
-	struct tables poking = tables_of(own, read_word(own, symbols.poking_mm));
+	struct tables running = kernels_tables(probe);
+	struct tables kernel = tables_of(&running, symbols.init_mm);
+	struct tables poking = tables_of(&running, read_word(&running, symbols.poking_mm));
 
 	if (!kernel.top)
 		return;
@@ -260,7 +273,7 @@ int main(int argc, char **argv)
 	if (!move_to_cpu(0))
 		fail("CPU 0");
 	allow_large_pages();
-	try_kernel(&own, tries);
+	try_kernel(own.probe, tries);
 	try_own(&own, tries);
 	try_split(&own, tries);
 	try_child(&own);
