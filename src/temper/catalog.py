@@ -325,10 +325,10 @@ class Feature(Plain):
         if not self.proofs:
             return self._nothing_is_expected()
         for name, variant in self.all_variants.items():
-            if isinstance(variant.expect, dict):
-                _check_names(
-                    name, variant.expect.keys(), self.proofs.keys() | {_OTHERS}
-                )
+            for expect in (variant.expect, *(o.expect for o in variant.on.values())):
+                if isinstance(expect, dict):
+                    known = self.proofs.keys() | {_OTHERS}
+                    _check_names(name, expect.keys(), known)
         self._check_limits()
         self._check_expected_of_roles()
         for proof in self.proofs:

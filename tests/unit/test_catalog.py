@@ -548,6 +548,11 @@ SABOTAGES = {
         '[sabotages.hollow]\ntitle = "on"\narchitectures = ["arm64"]',
         "'hollow' is for ['arm64']",
     ),
+    "unknown proof on an architecture": (
+        "[sabotages.hollow]",
+        '[variants.on.on.x86_64]\nexpect = { replya = "BLOCKED" }\n[sabotages.hollow]',
+        "expect of 'on': unknown proof 'replya'",
+    ),
     "addition for another architecture": (
         "[in_force]",
         '[on.arm64]\nmachine = "overlays"\n\n[in_force]',
