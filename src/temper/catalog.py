@@ -80,6 +80,10 @@ Param = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 """A number, and no text that could be read as one."""
 
 _OTHERS = "*"
+_ANY = "any"
+
+Expected = Outcome | dict[str, Outcome | Literal["any"]]
+"""The outcome of all proofs, or proof -> its outcome; ``*`` is all others."""
 
 
 class VariantOn(Plain):
@@ -91,7 +95,7 @@ class VariantOn(Plain):
     """In place of the variant's; none: the variant's."""
     cpu: str = ""
     """QEMU CPU model in place of the variant's; empty: the variant's."""
-    expect: Outcome | dict[str, Outcome] | None = None
+    expect: Expected | None = None
     """In place of the variant's; None: the variant's."""
 
 
@@ -103,11 +107,12 @@ class Variant(Plain):
     """Kernel command line, in addition to what the machine needs."""
     in_force: bool
     """What the in-force check must find in every boot."""
-    expect: Outcome | dict[str, Outcome] = Field(default_factory=dict)
+    expect: Expected = Field(default_factory=dict)
     """The outcome that all proofs must have, or proof -> its outcome.
 
     ``*`` in the table stands for all proofs that it does not name. Without that, a
-    proof that is not in the table may have any outcome, which is just reported.
+    proof that is not in the table may have any outcome, which is just reported; with
+    it, so may one that has ``any``.
     Neither one outcome nor ``*`` stands for a limit: ``Feature.expected`` has it.
     """
     patches: tuple[Inside, ...] = ()
@@ -358,8 +363,10 @@ class Feature(Plain):
         for name in self.sabotages:
             expected = self._all_expected(name)
             # Nothing is broken in one that all attacks are expected to find so.
-            whole = expected - {Outcome.UNSUPPORTED} == {Outcome.BLOCKED}
-            if Outcome.VULNERABLE not in expected and not whole:
+            free = {Outcome.UNSUPPORTED, *({None} if self._names_all(name) else ())}
+            if Outcome.VULNERABLE not in expected and expected - free != {
+                Outcome.BLOCKED
+            }:
                 raise ValueError(f"sabotage '{name}' expects no proof to notice it")
 
     def _control_is_vulnerable(self) -> bool:
@@ -373,6 +380,11 @@ class Feature(Plain):
                 raise ValueError(f"'{name}' expects an outcome, but there is no proof")
         return self
 
+    def _names_all(self, name: str) -> bool:
+        """Whether a variant says of every proof what to expect, if only ``any``."""
+        given = self.all_variants[name].expect
+        return not isinstance(given, dict) or _OTHERS in given
+
     def _all_expected(self, name: str) -> set[Outcome | None]:
         return {self.expected(name, proof) for proof in self.deciding}
 
@@ -384,10 +396,13 @@ class Feature(Plain):
         """
         given = self.all_variants[variant].expect
         table = given if isinstance(given, dict) else {_OTHERS: given}
-        others = table.get(_OTHERS)
-        if self.proofs[proof].limit:
-            others = None if variant in self.sabotages else Outcome.VULNERABLE
-        return table.get(proof, others)
+        wanted = table.get(proof)
+        if wanted == _ANY:
+            return None
+        if wanted is None and self.proofs[proof].limit:
+            return None if variant in self.sabotages else Outcome.VULNERABLE
+        wanted = wanted or table.get(_OTHERS)
+        return Outcome(wanted) if wanted and wanted != _ANY else None
 
     @property
     def deciding(self) -> dict[str, Proof]:

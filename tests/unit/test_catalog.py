@@ -149,6 +149,18 @@ def test_a_star_stands_for_all_proofs_that_are_not_named(folder: Path) -> None:
     assert feature.expected("off", "replay") is Outcome.UNSUPPORTED
 
 
+def test_a_proof_may_be_excepted_from_what_all_must_find(folder: Path) -> None:
+    whole = 'expect = { "*" = "BLOCKED", replay = "any" }'
+    (folder / "feature.toml").write_text(
+        WHOLE.replace(
+            'in_force = true\nexpect = "VULNERABLE"', f"in_force = true\n{whole}"
+        )
+    )
+    feature = load_feature(folder)
+    assert feature.expected("hollow", "overwrite") is Outcome.BLOCKED
+    assert feature.expected("hollow", "replay") is None
+
+
 def test_a_proof_that_nothing_must_fall_to_is_refused(folder: Path) -> None:
     split = 'expect = { overwrite = "VULNERABLE", replay = "UNSUPPORTED" }'
     (folder / "feature.toml").write_text(WHOLE.replace('expect = "VULNERABLE"', split))
