@@ -64,9 +64,9 @@ def test_every_proof_ends_as_expected(proved: Answer, variant: str) -> None:
 def test_every_sabotage_is_found(sabotaged: Answer, variant: str) -> None:
     evidence = sabotaged.report["evidence"][variant]
     assert unlike(evidence, variant) == {}
-    found = {each["outcome"] for each in evidence.values()}
+    found = {evidence[proof]["outcome"] for proof in evidence.keys() & KPKEYS.deciding}
     whole = KPKEYS.sabotages[variant].expect == Outcome.BLOCKED
-    assert (Outcome.VULNERABLE in found) is not whole or variant == "read-only-alias"
+    assert (Outcome.VULNERABLE in found) is not whole
 
 
 @pytest.fixture(scope="module")
