@@ -148,8 +148,6 @@ class Sabotaged(Plain):
     patches: tuple[Inside, ...] = ()
     config: tuple[str, ...] = ()
     cmdline: str = ""
-    architectures: tuple[ArchName, ...] = ()
-    """Where there are sabotages; empty: on all of the feature's architectures."""
     on: dict[ArchName, VariantOn] = Field(default_factory=dict)
     """architecture -> what it has in addition."""
 
@@ -157,7 +155,6 @@ class Sabotaged(Plain):
         """Return the sabotage with what all have."""
         return sabotage.model_copy(
             update={
-                "architectures": sabotage.architectures or self.architectures,
                 "on": {
                     arch: _joined(self.on.get(arch), sabotage.on.get(arch))
                     for arch in {**self.on, **sabotage.on}

@@ -238,18 +238,6 @@ def test_what_an_architecture_has_is_added_once(folder: Path) -> None:
     assert once.for_arch("arm64") == once
 
 
-def test_all_sabotages_may_be_for_some_architectures(folder: Path) -> None:
-    (folder / "feature.toml").write_text(
-        ON_TWO.replace(
-            "[sabotage.on.arm64]",
-            '[sabotage]\narchitectures = ["arm64"]\n\n[sabotage.on.arm64]',
-        )
-    )
-    feature = load_feature(folder)
-    assert list(feature.for_arch("x86_64").sabotages) == []
-    assert list(feature.for_arch("arm64").sabotages) == ["hollow"]
-
-
 UNPROVEN = """\
 name = "shadow"
 title = "Shadow stack"

@@ -35,13 +35,18 @@ def test_no_kind_is_named_outside_its_module() -> None:
     assert found == {sources / "machine" / f"{name}.py" for name in KINDS}
 
 
-@ALL_ARCHES
-@pytest.mark.parametrize("name", KINDS)
+KINDS_AND_ARCHES = [
+    (name, arch)
+    for name in KINDS
+    for arch in ARCHES.values()
+    if (name, arch.name) != ("overlays", "x86_64")
+]
+
+
+@pytest.mark.parametrize(("name", "arch"), KINDS_AND_ARCHES)
 def test_our_kernels_have_what_every_kind_needs(
     name: str, arch: Arch, tmp_path: Path
 ) -> None:
-    if (name, arch.name) == ("overlays", "x86_64"):
-        return
     fragment = REPOSITORY / "kernel" / "small" / f"{arch.name}.config"
     lines = set(fragment.read_text().splitlines())
     machine = kind_named(name)(arch, Cache(tmp_path), Quiet())

@@ -6,11 +6,8 @@ from functools import cached_property
 
 from temper.arch import Arch
 from temper.errors import InputError
-from temper.kernel import Cache
-from temper.machine.base import Limits
 from temper.machine.qemu.own import OwnQemu, own_qemu
 from temper.machine.tcg import Tcg
-from temper.progress import Progress
 
 
 class Overlays(Tcg):
@@ -21,16 +18,9 @@ class Overlays(Tcg):
 
     name = "overlays"
 
-    def __init__(
-        self,
-        arch: Arch,
-        cache: Cache,
-        progress: Progress,
-        limits: Limits | None = None,
-    ) -> None:
-        if arch.name != "arm64":
-            raise InputError(f"{arch.name} has no permission overlays")
-        super().__init__(arch, cache, progress, limits)
+    def _check_arch(self) -> None:
+        if self._arch.name != "arm64":
+            raise InputError(f"{self._arch.name} has no permission overlays")
 
     @cached_property
     def _qemu(self) -> OwnQemu:

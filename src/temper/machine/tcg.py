@@ -84,6 +84,10 @@ class Tcg:
         self._progress = progress
         self._limits = limits or Limits()
         self.channel = arch.channel
+        self._check_arch()
+
+    def _check_arch(self) -> None:
+        """Raise InputError if such machines do not emulate the architecture."""
 
     @property
     def _emulated(self) -> Arch:
