@@ -41,6 +41,7 @@ def test_all_skip_without_offsets(whole: Prepared) -> None:
         ("seed-constant", "test_tasks"),
         ("no-new-key", "test_keys"),
         ("slow-key", "test_keys"),
+        ("waking-key", "test_keys"),
         ("shared-key", "test_keys_differ"),
         ("zero-at-boot", "test_even"),
     ],

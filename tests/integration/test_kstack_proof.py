@@ -4,8 +4,10 @@ What hangs on the clock of this host is not asserted: how often stock x86 is
 predicted by it.
 """
 
+from pathlib import Path
+
 import pytest
-from lab import VARIANTS, Answer
+from lab import ARM64, VARIANTS, Answer, ask
 
 from temper.catalog import feature_named
 from temper.record.wire import Boot
@@ -66,6 +68,7 @@ CAUGHT_BY = {
     "return-key": {"seeds"},
     "sleeper-key": {"seeds"},
     "restored-key": {"seeds"},
+    "waking-key": {"seeds"},
 }
 
 # Their kernel with nothing broken; it can stop its tick.
@@ -248,6 +251,14 @@ def test_a_sabotage_is_caught_by_the_proof_for_it(proved: Answer, variant: str) 
     found = outcomes(proved, variant)
     for proof in CAUGHT_BY[variant]:
         assert found[proof] == "VULNERABLE", reasons(proved, variant, proof)
+
+
+@pytest.mark.check_all
+def test_sabotages_are_caught_on_arm64(tmp_path: Path) -> None:
+    found = ask(tmp_path, "prove", "kstack", "--sabotage", *ARM64)
+    assert found.status == 0, found.output
+    assert found.report["as_expected"] is True
+    assert set(found.report["sabotages"]) >= {*CAUGHT_BY, "none"}
 
 
 @pytest.mark.parametrize("variant", NOT_SABOTAGED)

@@ -1,4 +1,6 @@
-"""A key serves as long as promised, however long the tick is, and if it stops.
+"""Keys are replaced in time, however long the tick is, and if it stops.
+
+What a busy host makes late is allowed for; `leak` allows 6 ms more than promised.
 
 The lab's kernels have a tick of 10 ms; one kernel more for each other length stops it
 or not, by a boot option.
@@ -7,6 +9,7 @@ or not, by a boot option.
 import math
 
 import pytest
+from kunit import kunit_results
 from lab import new_machine, planner, prepared, run_of
 
 from temper.analysis.proof import proof_report
@@ -48,7 +51,7 @@ def feature_at(hz: int) -> Feature:
 
 
 @pytest.mark.parametrize("hz", [250, 1000])
-def test_a_key_serves_10_ms_and_a_tick(hz: int) -> None:
+def test_nobody_lives_long_on_a_key_where_ticks_are_shorter(hz: int) -> None:
     plan = planner().prove(feature_at(hz), (), ["leak", "seeds"])
     report = proof_report(run_of(prepared(plan), new_machine()))
     said = {v: [f.reasons for f in e.values()] for v, e in report.evidence.items()}
@@ -57,3 +60,17 @@ def test_a_key_serves_10_ms_and_a_tick(hz: int) -> None:
     for name in STOPS:
         figures = report.evidence[name]["leak"].figures
         assert figures["bound_ms"] == math.ceil(10 + 1000 / hz + late_ms)
+
+
+@pytest.mark.parametrize("hz", [250, 1000])
+def test_a_key_serves_no_longer_than_promised_after_a_sleep(hz: int) -> None:
+    """In jiffies, which no host makes late. A deferrable timer failed here."""
+    config = ("CONFIG_HZ_100=n", f"CONFIG_HZ_{hz}=y")
+    none = FEATURE.sabotages["none"]
+    none = none.model_copy(update={"config": (*none.config, *config)})
+    feature = FEATURE.model_copy(
+        update={"sabotages": {**FEATURE.sabotages, "none": none}}
+    )
+    whole = prepared(planner().prove(feature, ["none"], ["early"]))
+    found = kunit_results(whole, "randomize_kstack", "randomize_kstack_offset=on")
+    assert found["test_keys"] == "ok"

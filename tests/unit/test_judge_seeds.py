@@ -14,6 +14,7 @@ from temper.stats.judging import Arrays, Verdict
 seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 
 STATES, KEYS, STORE, NAPS, AGAIN = 2_000, 256, 12, 64, 256
+SLEPT = 32
 
 
 WORDS = (
@@ -54,6 +55,8 @@ def samples() -> dict[str, Ints]:
         "seed_nap_key": words(6 * KEYS + NAPS + 1)[-NAPS:],
         "seed_nap_us": np.linspace(100, 10_000, NAPS).astype(np.int64),
         "seed_nap_late": np.zeros(NAPS, dtype=np.int64),
+        "seed_slept_us": np.linspace(9_000, 11_000, SLEPT).astype(np.int64),
+        "seed_slept_late": np.zeros(SLEPT, dtype=np.int64),
         "seed_watched_key": words(7 * NAPS),
         "seed_return_key": words(40)[:8],
         "seed_return_other": words(40)[-8:],
@@ -197,6 +200,28 @@ def test_keys_after_naps_that_serve_too_long_are_noticed() -> None:
     found["seed_nap_us"][::15] = -1
     verdict = judge(found)
     assert verdict.reasons == ["5 keys after naps served for more than a hundred ticks"]
+
+
+def test_a_key_that_serves_long_after_a_sleep_is_noticed() -> None:
+    """The second that a CPU has when it wakes."""
+    found = samples()
+    found["seed_slept_us"][1::4] = 80_000
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == [
+        "one of a CPU's keys after a sleep in ten served for 80.0 ms or more"
+    ]
+    found["seed_slept_late"][:] = 1
+    assert judge(found).outcome is Outcome.VULNERABLE
+
+
+def test_too_few_keys_after_sleeps_are_not_judged() -> None:
+    found = samples()
+    for name in ("seed_slept_us", "seed_slept_late"):
+        found[name] = found[name][:15]
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert verdict.reasons == ["15 slept keys timed are too few to judge"]
 
 
 def test_a_few_keys_on_time_do_not_decide() -> None:

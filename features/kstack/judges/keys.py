@@ -47,6 +47,7 @@ def judge_keys(
     keys, naps = _of(samples, "key"), _of(samples, "nap_key")
     again = _of(samples, "again_key")
     nap_us, nap_late = _of(samples, "nap_us"), _of(samples, "nap_late")
+    slept_us, slept_late = _of(samples, "slept_us"), _of(samples, "slept_late")
     us, late = (_split(_of(samples, name), of_cpu) for name in ("us", "late"))
     watched = _of(samples, "watched_key")
     # Those of 0 are none: ticks were held back, or no key came.
@@ -60,6 +61,9 @@ def judge_keys(
         _stuck(stuck, of_cpu),
         _outlasting(_of(samples, "nap_before"), naps),
         _served("nap_keys", "keys after naps", [nap_us], [nap_late], life, _OF_FEW),
+        _served(
+            "slept_keys", "keys after a sleep", [slept_us], [slept_late], life, _OF_FEW
+        ),
         _served("keys", "keys", us, late, life),
         _apart(keys, _of(samples, "other"), of_cpu),
         _chained(keys, of_cpu),
@@ -126,6 +130,7 @@ def _served(
             f"one of a CPU's {said} in {one_in:.0f} served for {seldom:.1f} ms or more"
         )
     figures = {
+        f"{what}_timed": float(min(map(len, us))),
         f"{what}_on_time": float(min(map(len, on_time))),
         f"{what}_ms": usual,
         f"{what}_seldom_ms": seldom,

@@ -17,6 +17,7 @@ _LEAST = {
     "again_keys_bits": 6,
     "nap_keys": 16,
     "watched_keys": 16,
+    "slept_keys_timed": LEAST_ON_TIME,
     "returns": 1,
 }
 _STEPS = 8
@@ -41,8 +42,10 @@ def seeds(
     a CPU: ``seed_nap_before`` and ``seed_nap_key`` are the keys before and after, 0 if
     ticks were held back, ``seed_nap_us`` and ``seed_nap_late`` how long the latter
     served, -1 if no other came; ``seed_watched_key`` are all keys that it had
-    meanwhile, read by another CPU. ``seed_return_key`` are keys of a CPU that came
-    back, ``seed_return_other`` the other's then.
+    meanwhile, read by another CPU. ``seed_slept_us`` and ``seed_slept_late`` are the
+    same of the keys that followed when a CPU had slept for a second.
+    ``seed_return_key`` are keys of a CPU that came back, ``seed_return_other`` the
+    other's then.
 
     VULNERABLE if a state or a key comes twice, or a state is one to which an earlier
     child's or the parent's leads in a few calls; if a bit of them, or all together, are

@@ -9,6 +9,7 @@
 #include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -17,6 +18,7 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <linux/timekeeping.h>
+#include <linux/timer.h>
 #include <linux/uaccess.h>
 
 #include "kstack_probe.h"
@@ -189,6 +191,23 @@ static long timed_position(__u64 __user *lag)
 	return stack_position();
 }
 
+/*
+ * Timers such as other parts of the kernel have for what can wait until a CPU wakes. There
+ * are several, since whatever wakes it runs those that are due, and the next ones remain.
+ */
+static struct timer_list deferred[KSTACK_PROBE_DEFERRED];
+
+static void do_not_wake(struct timer_list *timer)
+{
+}
+
+static long arm_deferred(unsigned long apart_ms)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(deferred); i++)
+		mod_timer(&deferred[i], jiffies + msecs_to_jiffies(apart_ms) * (i + 1));
+	return 0;
+}
+
 static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -208,6 +227,8 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return percpu_memory((struct kstack_probe_memory __user *)arg, true);
 	case KSTACK_PROBE_TIMED_POSITION:
 		return timed_position((__u64 __user *)arg);
+	case KSTACK_PROBE_DEFER:
+		return arm_deferred(arg);
 	default:
 		return -ENOTTY;
 	}
@@ -245,7 +266,21 @@ static struct miscdevice kstack_probe = {
 	.mode = 0600,
 };
 
-module_misc_device(kstack_probe);
+static int __init kstack_probe_init(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(deferred); i++)
+		timer_setup(&deferred[i], do_not_wake, TIMER_DEFERRABLE | TIMER_PINNED);
+	return misc_register(&kstack_probe);
+}
+module_init(kstack_probe_init);
+
+static void __exit kstack_probe_exit(void)
+{
+	misc_deregister(&kstack_probe);
+	for (size_t i = 0; i < ARRAY_SIZE(deferred); i++)
+		timer_shutdown_sync(&deferred[i]);
+}
+module_exit(kstack_probe_exit);
 
 MODULE_DESCRIPTION("Where on the kernel stack a system call runs");
 MODULE_LICENSE("GPL");

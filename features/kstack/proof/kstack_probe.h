@@ -75,5 +75,9 @@ struct kstack_probe_memory {
 #define KSTACK_PROBE_MEMORY         _IOWR('K', 5, struct kstack_probe_memory)
 #define KSTACK_PROBE_TASK_STATE     _IOWR('K', 6, struct kstack_probe_task)
 #define KSTACK_PROBE_PUT_MEMORY     _IOWR('K', 7, struct kstack_probe_memory)
+enum { KSTACK_PROBE_DEFERRED = 16 };
+
+/* Arms so many timers of this CPU that wake nobody, so many milliseconds apart. */
+#define KSTACK_PROBE_DEFER _IO('K', 8)
 
 #endif

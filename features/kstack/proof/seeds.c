@@ -4,7 +4,8 @@
  * states of many children; the keys that two CPUs draw, how long each serves by the
  * counter, the other CPU's key meanwhile, and the random numbers that the kernel has in
  * store when a key is drawn; the keys that follow when all that CPUs keep in memory for
- * keys is as it was; and the keys in naps, after them, and on a CPU that comes back.
+ * keys is as it was; and the keys in naps, after them, after long sleeps, and on a CPU
+ * that comes back.
  *
  * Usage: seeds CHILDREN
  */
@@ -15,6 +16,7 @@
 #include "pace.h"
 #include "probe.h"
 #include "record.h"
+#include "sleeps.h"
 
 enum {
 	KEYS = 256,
@@ -194,6 +196,7 @@ static void try_keys(int probe, uint64_t symbol, int online)
 		return;
 	draw_again(probe, symbol, per_us);
 	nap_under_watch(probe, symbol, per_us);
+	time_keys_after_sleeps(probe, symbol, per_us);
 	draw_after_returns(probe, symbol, online);
 }
 
