@@ -22,11 +22,14 @@
 #include "step_paths.h"
 #include "vdso.h"
 
-enum {
-	INDEX_MAX = 1 << 18,
-	/* Instructions from the last check until the caller has the number, minus the vDSO's. */
-	OWN_TAIL_MAX = 40,
-};
+enum { INDEX_MAX = 1 << 18 };
+
+/* Instructions from the last check until the caller has the number, minus the vDSO's. */
+#ifdef __OPTIMIZE__
+enum { OWN_TAIL_MAX = 40 };
+#else
+enum { OWN_TAIL_MAX = 64 };
+#endif
 
 #pragma weak _Fork
 
