@@ -171,6 +171,37 @@ static void check_failed_fill(void)
 	vgr_config.vdso = real_vdso;
 }
 
+/* A few bytes of those asked for are no number. */
+static ssize_t draw_short(void *buf, size_t len, unsigned int flags, void *state, size_t state_size)
+{
+	(void)flags, (void)state, (void)state_size;
+	memset(buf, 0, len);
+	return (ssize_t)len - 1;
+}
+
+static void *borrow_short_numbers(void *unused)
+{
+	uint8_t bytes[16] = { 0 };
+
+	vgr_thread.mode = THREAD_BORROWS;
+	vgr_config.vdso = draw_short;
+	check(vgetrandom_batch_u64(), "a number of 7 bytes");
+	check(vgetrandom_batch_u32() || vgetrandom_batch_u32(), "numbers of 3 bytes");
+	vgetrandom_batch_bytes(bytes, sizeof(bytes));
+	check(memcmp(bytes, bytes + 8, 8), "nothing was written");
+	vgr_config.vdso = real_vdso;
+	return unused;
+}
+
+/* A thread that borrows has no buffer to fall back on. */
+static void check_borrowed_short(void)
+{
+	pthread_t borrows;
+
+	check(!pthread_create(&borrows, NULL, borrow_short_numbers, NULL), "no thread");
+	check(!pthread_join(borrows, NULL), "no thread");
+}
+
 /* A buffer that is wiped again and again must not be used, nor waited for. */
 static unsigned int fills;
 
@@ -186,9 +217,14 @@ static ssize_t wipe_while_drawing(void *buf, size_t len, unsigned int flags, voi
 
 static void check_wiped_buffer(void)
 {
+	static const uint32_t start[4];
 	static const uint64_t wiped;
+	static uint8_t made[SLOT_PAGE_SIZE];
+	uint8_t key[CHACHA20_KEY_SIZE];
 	uint64_t value;
 
+	memset(key, 1, sizeof(key));
+	vgr_config.chacha20->expand(made, vgr_slot_buffer_size(), key, start);
 	draw_u64();
 	vgr_config.vdso = wipe_while_drawing;
 	vgr_thread.ready->batch_left = 0;
@@ -196,8 +232,7 @@ static void check_wiped_buffer(void)
 	check(fills > 1 && fills < 100, "%u attempts", fills);
 	check(value != wiped, "zero");
 	for (size_t at = 0; at + sizeof(value) <= vgr_slot_buffer_size(); at++)
-		check(memcmp(&value, vgr_thread.ready->buffer->bytes + at, sizeof(value)) != 0,
-		      "of a buffer that was wiped");
+		check(memcmp(&value, made + at, sizeof(value)) != 0, "of a buffer that was wiped");
 }
 
 int main(void)
@@ -220,6 +255,7 @@ int main(void)
 	check_end_of_thread();
 	check_busy_slot_is_wiped();
 	check_failed_fill();
+	check_borrowed_short();
 	check_wiped_buffer();
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/random.h>
 #include <vgetrandom.h>
 
 #include "chacha20_reference.h"
@@ -21,6 +22,8 @@ enum {
 	UNTOUCHED = 0xa5,
 	FLAGS = 5,
 	INVALID_FLAGS = 1 << 20,
+	/* Each of them alone is valid. */
+	CONTRADICTING_FLAGS = GRND_RANDOM | GRND_INSECURE,
 };
 
 static const uint32_t start[4];
@@ -130,6 +133,35 @@ static void check_short(void)
 	}
 }
 
+static void check_flags(const char *when)
+{
+	static const size_t lengths[] = { 16, 300 };
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		vdso.flags = 0;
+		check(draw_into_room(lengths[i], FLAGS) == (ssize_t)lengths[i], "%s", when);
+		check(vdso.flags == FLAGS, "%s: flags %u", when, vdso.flags);
+	}
+}
+
+/* Calls that do not find the thread's slot idle are served elsewhere in the library. */
+static void check_flags_without_an_idle_slot(void)
+{
+	struct slot *slot;
+
+	vgetrandom_release();
+	check_flags("the first calls");
+	slot = thread_claim_ready();
+	check_flags("nested calls");
+	thread_release_ready(slot);
+	vgetrandom_release();
+	vgr_thread.mode = THREAD_BORROWS;
+	check_flags("calls that borrow a slot");
+	check(vgr_thread.ready == &vgr_no_slot, "they kept it");
+	vgr_thread.mode = THREAD_NEW;
+	check(!vgetrandom_prewarm(), "no slot again");
+}
+
 static void check_keys_are_nowhere(void)
 {
 	const struct slot *slot = vgr_thread.ready;
@@ -179,6 +211,18 @@ static void check_lost_marks(void)
 	/* The system call gets the caller's flags. */
 	vdso.losses = 2;
 	check(draw_into_room(len, INVALID_FLAGS) == -EINVAL, "the flags are lost");
+	vdso.losses = 2;
+	check(draw_into_room(len, CONTRADICTING_FLAGS) == -EINVAL, "a flag is lost");
+}
+
+/* What a second key's failure cuts short may have been repeated, too. */
+static void check_lost_mark_and_failure(void)
+{
+	vdso.losses = 1;
+	vdso.failure = -EINTR;
+	vdso.failing = 1;
+	check(draw_into_room(CHUNK + 1, 0) == CHUNK + 1, "not drawn again");
+	check_room(CHUNK + 1, 1);
 }
 
 static void check_failures(void)
@@ -249,6 +293,7 @@ static void check_without_vdso(void)
 	vgetrandom_release();
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		check(draw_into_room(lengths[i], INVALID_FLAGS) == -EINVAL, "the flags are lost");
+		check(draw_into_room(lengths[i], CONTRADICTING_FLAGS) == -EINVAL, "a flag is lost");
 		check(draw_into_room(lengths[i], 0) == (ssize_t)lengths[i], "the length is lost");
 		memset(expected, UNTOUCHED, sizeof(expected));
 		check(!memcmp(room, expected, CHACHA20_KEY_SIZE), "bytes before");
@@ -270,9 +315,11 @@ int main(void)
 	vgr_config.vdso = give_key;
 	check_lengths();
 	check_short();
+	check_flags_without_an_idle_slot();
 	check_keys_are_nowhere();
 	check_drop_of_callers_pages();
 	check_lost_marks();
+	check_lost_mark_and_failure();
 	check_failures();
 	check_batch(0);
 	/* A signal came before the key: once more. */

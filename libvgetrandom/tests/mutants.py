@@ -119,6 +119,7 @@ SUITES = {
     "vdso": VDSO,
     "preload": PRELOAD,
     "freestanding": PRELOAD,
+    "sys": CORE + PRELOAD,
 }
 """Programs and their arguments, by the first part of a file's name; else CORE."""
 PRELOADED = "preload_"

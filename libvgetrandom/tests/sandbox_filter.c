@@ -15,6 +15,7 @@
 #include "check.h"
 #include "config.h"
 #include "sandbox.h"
+#include "thread.h"
 
 enum {
 	/* The kernel reseeds from time to time, which undoes a prewarm. */
@@ -26,6 +27,15 @@ enum {
 
 static int refused_call, refused_with;
 
+static void install(struct sock_filter *filter, size_t count)
+{
+	struct sock_fprog program = { (unsigned short)count, filter };
+
+	alarm(SECONDS_MAX);
+	check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	check(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "no filter");
+}
+
 static void refuse(void)
 {
 	struct sock_filter filter[] = {
@@ -34,11 +44,24 @@ static void refuse(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)refused_with),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
 
-	alarm(SECONDS_MAX);
-	check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
-	check(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "no filter");
+	install(filter, sizeof(filter) / sizeof(*filter));
+}
+
+/* Memory of any other kind is to be had. */
+static void refuse_memory_for_states(void)
+{
+	/* The flags are the fourth argument; its low half comes first. */
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, vgr_config.params.mmap_flags, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)refused_with),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(filter, sizeof(filter) / sizeof(*filter));
 }
 
 static const size_t sizes[] = { 1, 16, 127, 128, 300, BYTES_MAX };
@@ -96,6 +119,14 @@ static void refused_batch_bytes(void)
 	vgetrandom_batch_bytes(bytes, sizeof(bytes));
 }
 
+/* Without a buffer, in which there may be numbers. */
+static void refused_borrowed_batch(void)
+{
+	refuse();
+	vgr_thread.mode = THREAD_BORROWS;
+	vgetrandom_batch_u64();
+}
+
 static void refused_after_prewarm(void)
 {
 	check(!vgetrandom_prewarm(), "no prewarm");
@@ -105,14 +136,25 @@ static void refused_after_prewarm(void)
 	check(vgetrandom_status() == VGETRANDOM_VDSO, "status %d", vgetrandom_status());
 }
 
-static void refused_memory(void)
+static void draw_without_memory(void)
 {
-	refuse();
 	check_draws(0);
 	check_batch();
 	check(vgetrandom_status() == VGETRANDOM_NO_MEMORY, "status %d", vgetrandom_status());
 	check(vgetrandom_prewarm() == -ENOMEM, "prewarm did not tell");
 	check_draws(0);
+}
+
+static void refused_memory(void)
+{
+	refuse();
+	draw_without_memory();
+}
+
+static void refused_memory_for_states(void)
+{
+	refuse_memory_for_states();
+	draw_without_memory();
 }
 
 static void check_succeeds(void (*function)(void), int call, int error)
@@ -152,12 +194,15 @@ int main(void)
 		check_succeeds(refused_after_prewarm, SYS_getrandom, errors[i]);
 		check_traps(refused_batch, errors[i]);
 		check_traps(refused_batch_bytes, errors[i]);
+		check_traps(refused_borrowed_batch, errors[i]);
 		check_succeeds(refused_memory, SYS_mmap, errors[i]);
+		check_succeeds(refused_memory_for_states, SYS_mmap, errors[i]);
 	}
 	check_succeeds(refused_after_prewarm, SYS_mmap, EPERM);
 	/* A success without bytes: a loop that asks for the rest would never end. */
 	check_succeeds(pretended_from_the_start, SYS_getrandom, 0);
 	check_traps(refused_batch, 0);
 	check_traps(refused_batch_bytes, 0);
+	check_traps(refused_borrowed_batch, 0);
 	return 0;
 }
