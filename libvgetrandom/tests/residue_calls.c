@@ -9,6 +9,7 @@
  *
  * The test also checks the vDSO's own function: it searches what that leaves for its state.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <vgetrandom.h>
@@ -53,6 +54,8 @@ static uint8_t out[OUT_MAX] __attribute__((aligned(8)));
 
 /* In place of the vDSO function's output; each call gives it from the start. */
 static uint8_t secret[4096];
+/* With this call from now on there is none; 0: never. */
+static unsigned int failing;
 
 /* Leaves none of it: the string instruction copies without registers. */
 static ssize_t give_secret(void *buf, size_t len, unsigned int flags, void *slot_state, size_t size)
@@ -61,6 +64,8 @@ static ssize_t give_secret(void *buf, size_t len, unsigned int flags, void *slot
 	uint8_t *to = buf;
 
 	(void)flags, (void)slot_state, (void)size;
+	if (failing && !--failing)
+		return -EPERM;
 	check(len <= sizeof(secret), "%zu bytes of the vDSO", len);
 #if defined(__x86_64__)
 	{
@@ -120,6 +125,7 @@ static void empty_batch(void)
 {
 	uint64_t value;
 
+	failing = 0;
 	(void)vgetrandom(&value, sizeof(value), 0);
 	vgr_thread.ready->batch_left = 0;
 	vgr_thread.ready->batch_stop = 0;
@@ -135,9 +141,17 @@ static void fill_batch(void)
 		(void)vgetrandom_batch_u64();
 }
 
+/* What the first key expanded to is all that the call returns. */
+static void fail_second_key(void)
+{
+	empty_batch();
+	failing = 2;
+}
+
 static const struct subject subjects[] = {
 	{ .name = "vgetrandom", .call = call_vgetrandom, .prepare = empty_batch },
 	{ .name = "vgetrandom, the first", .call = call_vgetrandom, .prepare = vgetrandom_release },
+	{ .name = "vgetrandom, failing", .call = call_vgetrandom, .prepare = fail_second_key },
 	{ .name = "batch_bytes", .call = call_batch_bytes, .prepare = fill_batch },
 	{ .name = "batch_bytes, filling", .call = call_batch_bytes, .prepare = empty_batch },
 	{ .name = "batch_u64", .call = call_batch_u64, .prepare = fill_batch },

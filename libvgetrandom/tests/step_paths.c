@@ -211,7 +211,7 @@ const struct path paths[] = {
 	{ "batch_u64", prepare_batch, run_batch_u64, 8, true, false, 1 },
 	{ "batch_bytes", prepare_batch, run_batch_bytes, BATCH_BYTES, true, false, 1 },
 	{ "batch_look", prepare_warm, run_batch_u64, 8, true, false, 1 },
-	{ "batch_refill", prepare_empty_batch, run_batch_u64, 8, true, false, 1 },
+	{ "batch_refill", prepare_empty_batch, run_batch_u32, 4, true, false, 1 },
 	{ "prewarm", prepare_nothing, run_prewarm, 0, false, false, PREWARMED_SLOTS },
 	{ "release", prepare_warm, vgetrandom_release, 0, false, false, PREWARMED_SLOTS },
 	{ "thread_end", prepare_end, run_end, 0, true, true, 1 },
