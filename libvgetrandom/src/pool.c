@@ -132,9 +132,15 @@ void vgr_pool_give(struct slot *slot)
 	slot->busy = 0;
 	/* What was drawn for one thread is not for the next. */
 	slot->batch_left = 0;
+	slot->taker = 0;
 	atomic_fetch_or_explicit(&chunk->free, 1ULL << (slot - chunk->slots), memory_order_release);
 }
 
+/*
+ * A slot without a taker may be one that this thread was taking or giving back when a signal
+ * handler forked, and that it is about to use or to give. It stays taken: that costs address space,
+ * but no memory, because a fork wipes pages by not mapping them.
+ */
 static void give_others_of(struct chunk *chunk, uint32_t taker)
 {
 	uint64_t taken = ~atomic_load(&chunk->free) & ((1ULL << POOL_CHUNK_SLOTS) - 1);
@@ -142,7 +148,7 @@ static void give_others_of(struct chunk *chunk, uint32_t taker)
 	for (; taken; taken &= taken - 1) {
 		struct slot *slot = &chunk->slots[__builtin_ctzll(taken)];
 
-		if (slot->taker != taker)
+		if (slot->taker && slot->taker != taker)
 			vgr_pool_give(slot);
 	}
 }

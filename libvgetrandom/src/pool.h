@@ -43,7 +43,7 @@ struct slot {
 	uint32_t batch_stop;
 	/* Bytes between the last two checks. */
 	uint32_t age_step;
-	/* The thread that took it last. */
+	/* The thread that has it; 0 for none, and while it is being taken or given back. */
 	uint32_t taker;
 	/* When the batch was filled, and when its age was last checked, in nanoseconds. */
 	uint64_t filled_at, seen_at;

@@ -52,15 +52,10 @@ static uint32_t own_name(void)
 	return (uint32_t)((uintptr_t)&vgr_thread / sizeof(vgr_thread));
 }
 
-/*
- * The child lacks the parent's other threads, and nothing else gives back what they had. If a
- * signal handler forks while this thread takes a slot, all stay taken: that costs address space,
- * but no memory, because a fork wipes pages by not mapping them.
- */
+/* The child lacks the parent's other threads, and nothing else gives back what they had. */
 static void at_fork_in_child(void)
 {
-	if (!vgr_thread.taking)
-		vgr_pool_give_others(own_name());
+	vgr_pool_give_others(own_name());
 }
 
 /* Runs before constructors that draw: those without a number come last. */
@@ -148,15 +143,11 @@ static struct slot *take(void)
 		WRITE_ONCE(vgr_thread.no_memory, no_memory - 1);
 		return NULL;
 	}
-	WRITE_ONCE(vgr_thread.taking, vgr_thread.taking + 1);
-	signal_fence();
 	slot = vgr_pool_take();
 	if (slot)
 		slot->taker = own_name();
 	else
 		vgr_thread.no_memory = NO_MEMORY_CALLS;
-	signal_fence();
-	WRITE_ONCE(vgr_thread.taking, vgr_thread.taking - 1);
 	return slot;
 }
 

@@ -30,8 +30,6 @@ struct thread {
 	uint32_t mode;
 	/* Calls to serve without memory before the next attempt to map some. */
 	uint32_t no_memory;
-	/* Calls that are taking a slot, which may not bear this thread's name yet. */
-	uint32_t taking;
 };
 
 #ifdef __GLIBC__

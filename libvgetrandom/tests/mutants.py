@@ -81,6 +81,7 @@ CORE = [
     ["sandbox_limits"],
     ["threads_early"],
     ["threads_forks"],
+    ["threads_forks_glibc"],
     ["threads_no_key"],
     ["sandbox_strict"],
     ["threads_churn", "400"],

@@ -51,6 +51,39 @@ static void join_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+static const struct slot *own;
+
+static void *draw_and_end(void *unused)
+{
+	uint64_t values[PATHS];
+
+	draw_all_paths(values);
+	return unused;
+}
+
+/*
+ * Has a slot of a thread that ended as a signal handler finds it that interrupts the taking of a
+ * slot: forks must leave it alone. A handler that jumps leaves it so for good.
+ */
+static void prepare_pool(void)
+{
+	const struct slot *unnamed;
+	pthread_t thread;
+
+	own = vgr_thread.ready;
+	check(!pthread_create(&thread, NULL, draw_and_end, NULL), "no thread");
+	pthread_join(thread, NULL);
+	unnamed = vgr_pool_take();
+	check(unnamed == own + 1, "another slot than the thread's that ended");
+}
+
+/* This thread has its slot and the one without a name. */
+static void check_pool(size_t others)
+{
+	check(vgr_thread.ready == own && vgr_thread.owned == own, "another slot than the parent's");
+	pool_check_taken(2 + others);
+}
+
 /* Returns the child, or 0 in it. */
 static pid_t next_generation(size_t *slots)
 {
@@ -63,14 +96,15 @@ static pid_t next_generation(size_t *slots)
 	      *slots);
 	child = fork();
 	check(child >= 0, "no fork");
-	if (child)
+	if (child) {
+		check_pool(THREADS);
 		join_threads();
+	}
 	return child;
 }
 
 int main(void)
 {
-	const struct slot *own;
 	int generation = 0, status;
 	uint64_t values[PATHS];
 	size_t slots = 0;
@@ -79,13 +113,11 @@ int main(void)
 	draw_all_paths(values);
 	if (vgetrandom_status() != VGETRANDOM_VDSO)
 		cannot_run("%s", vgetrandom_status_text(vgetrandom_status()));
-	own = vgr_thread.ready;
+	prepare_pool();
 	do
 		child = next_generation(&slots);
 	while (!child && ++generation < GENERATIONS);
-	check(vgr_thread.ready == own && vgr_thread.owned == own, "another slot than the parent's");
-	/* Only the thread that forked has one. */
-	pool_check_taken(1);
+	check_pool(0);
 	if (child)
 		check(waitpid(child, &status, 0) == child && !status, "status %x",
 		      (unsigned int)status);
