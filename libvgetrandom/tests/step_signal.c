@@ -2,10 +2,21 @@
 /*
  * A signal comes at every instruction, and its handler draws too. Another signal interrupts that
  * handler in turn. Usage: step_signal [all] [PATH...]
+ *
+ * Then the test does at every instruction of a release what another thread may do meanwhile.
  */
 #include <signal.h>
+#include <unistd.h>
+#include <vgetrandom.h>
 
+#include "pool_count.h"
 #include "step_paths.h"
+#include "thread.h"
+
+enum {
+	/* How often a release comes to the same place, if it is not in the loop that wipes. */
+	VISITS_MAX = 4,
+};
 
 static void draw_in_between(int signal)
 {
@@ -22,6 +33,69 @@ static void interrupt_twice(pid_t pid, const struct trace *trace, size_t index)
 	stepper_run_to_mark_by(pid, pc, SIGUSR2, 1);
 }
 
+/* Never zero, as what a slot is given back with. */
+static const struct slot in_use = { .busy = 1, .batch_left = 2, .taker = 3 };
+static struct slot *held;
+static bool disturbed;
+
+/* The first free slot is the one that was given back last. */
+static void hold_slot(int signal)
+{
+	(void)signal;
+	held = vgr_pool_take();
+	check(!held->busy, "a slot is busy when it comes from the pool");
+	check(!held->batch_left, "%u bytes of another's are left", held->batch_left);
+	held->busy = in_use.busy;
+	held->batch_left = in_use.batch_left;
+	held->taker = in_use.taker;
+	held->next = NULL;
+}
+
+static void release_all(void)
+{
+	struct sigaction action = { .sa_handler = hold_slot };
+
+	check(!sigaction(SIGUSR1, &action, NULL), "no handler");
+	check(!vgetrandom_prewarm(), "no prewarm");
+	/* One was left by a jump: that is wiped. */
+	check(thread_claim_ready(), "no slot is idle");
+	stepper_mark();
+	vgetrandom_release();
+	stepper_mark();
+	check(!held == !disturbed, "the signal did not come, or came too early");
+	check(!held || (held->busy == in_use.busy && held->batch_left == in_use.batch_left &&
+			held->taker == in_use.taker),
+	      "a release writes to a slot that another thread has");
+	pool_check_taken(disturbed);
+	_exit(EXIT_SUCCESS);
+}
+
+static void check_release_at(const struct trace *trace, size_t index)
+{
+	pid_t pid = stepper_start(release_all);
+
+	check(stepper_run_to(pid, trace, index), "never at instruction %zu again", index);
+	stepper_signal(SIGUSR1);
+	stepper_run_to_mark(pid);
+	check(stepper_end(pid) == EXIT_SUCCESS, "another thread at instruction %zu", index);
+}
+
+/* Another thread takes a slot while this one gives back its own. */
+static void check_release(void)
+{
+	struct trace trace;
+	pid_t pid = stepper_start(release_all);
+
+	stepper_record(pid, &trace);
+	check(stepper_end(pid) == EXIT_SUCCESS, "undisturbed");
+	disturbed = true;
+	for (size_t i = 0; i < trace.count; i++) {
+		if (trace.visit[i] <= VISITS_MAX)
+			check_release_at(&trace, i);
+	}
+	trace_free(&trace);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct event event = {
@@ -32,5 +106,6 @@ int main(int argc, char **argv)
 
 	paths_prepare();
 	step_paths(argc, argv, &event);
+	check_release();
 	return 0;
 }
