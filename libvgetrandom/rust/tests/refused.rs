@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What happens when a seccomp filter refuses `getrandom(2)`.
+//! What happens when a seccomp filter refuses `getrandom(2)`, or memory.
 #![allow(
     clippy::cast_possible_truncation,
     reason = "libc's constants are wider than the fields they are for"
@@ -28,22 +28,53 @@ fn refuse_getrandom() {
 /// Makes every later `getrandom(2)` of the calling thread fail with `errno`, or succeed
 /// without a byte if that is 0.
 fn answer_getrandom(errno: u16) {
-    let statement = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
-    let return_ = |what| statement((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, what);
-    // The number of the call is the first field that a filter sees.
-    let load = statement((libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, 0, 0, 0);
-    let is_getrandom = statement(
-        (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
-        0,
-        1,
-        libc::SYS_getrandom as u32,
-    );
-    let mut filter = [
-        load,
-        is_getrandom,
+    install(&mut [
+        load(NUMBER),
+        unless_equal(libc::SYS_getrandom as u32, 1),
         return_(libc::SECCOMP_RET_ERRNO | u32::from(errno)),
         return_(libc::SECCOMP_RET_ALLOW),
-    ];
+    ]);
+}
+
+/// Leaves the calling thread system calls, of which those with flags fail.
+fn refuse_memory_and_flags() {
+    install(&mut [
+        load(NUMBER),
+        unless_equal(libc::SYS_mmap as u32, 1),
+        return_(libc::SECCOMP_RET_ERRNO | u32::from(REFUSAL)),
+        unless_equal(libc::SYS_getrandom as u32, 3),
+        load(THIRD_ARGUMENT),
+        unless_equal(0, 2),
+        return_(libc::SECCOMP_RET_ALLOW),
+        return_(libc::SECCOMP_RET_ALLOW),
+        return_(libc::SECCOMP_RET_ERRNO | u32::from(REFUSAL)),
+    ]);
+}
+
+/// Where a filter finds the number of the call.
+const NUMBER: u32 = 0;
+/// The lower half, which comes first.
+const THIRD_ARGUMENT: u32 = 32;
+
+fn load(offset: u32) -> libc::sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, offset)
+}
+
+/// Skips so many statements if something else is loaded.
+fn unless_equal(value: u32, skip: u8) -> libc::sock_filter {
+    statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, skip, value)
+}
+
+fn return_(what: u32) -> libc::sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, 0, what)
+}
+
+fn statement(code: u32, jf: u8, k: u32) -> libc::sock_filter {
+    let code = code as u16;
+    libc::sock_filter { code, jt: 0, jf, k }
+}
+
+fn install(filter: &mut [libc::sock_filter]) {
     let program = libc::sock_fprog {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
@@ -125,6 +156,37 @@ fn after_prewarm_nothing_needs_the_call() {
         vgetrandom::fill(&mut [0; 32]).expect("32 bytes");
         vgetrandom::fill(&mut vec![0; 65536]).expect("64 KiB");
         let _ = Batch.u64();
+    });
+    assert!(ended.status.success(), "{ended:?}");
+}
+
+#[test]
+fn without_memory_it_says_so_and_asks_without_flags() {
+    let ended = alone("without_memory_it_says_so_and_asks_without_flags", || {
+        refuse_memory_and_flags();
+        vgetrandom::fill(&mut [0; 32]).expect("32 bytes");
+        vgetrandom::fill(&mut [0; 300]).expect("300 bytes");
+        let _ = Batch.u64();
+        let why = vgetrandom::prewarm().unwrap_err().raw_os_error();
+        let status = match why {
+            libc::ENOMEM => Status::NoMemory,
+            libc::ENOSYS => Status::NoVdso,
+            _ => panic!("error {why}"),
+        };
+        assert_eq!(vgetrandom::status(), status);
+    });
+    assert!(ended.status.success(), "{ended:?}");
+}
+
+#[test]
+fn what_a_thread_released_serves_the_next() {
+    let ended = alone("what_a_thread_released_serves_the_next", || {
+        if vgetrandom::prewarm().is_err() {
+            return;
+        }
+        vgetrandom::release();
+        // Its key is in the state that this thread gave back.
+        assert_eq!(refused(|| vgetrandom::fill(&mut [0; 32])), Ok(()));
     });
     assert!(ended.status.success(), "{ended:?}");
 }
