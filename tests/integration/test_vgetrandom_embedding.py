@@ -206,19 +206,39 @@ def test_each_function_has_its_manual_page(installed: Installed) -> None:
         assert name == "vgetrandom" or text == ".so man3/vgetrandom.3\n"
 
 
-@pytest.mark.parametrize("static", ["", ", static: true"], ids=["shared", "static"])
-def test_a_meson_project_has_it_as_a_subproject(project: Path, static: str) -> None:
+def set_up_as_a_subproject(project: Path, static: str, *options: str) -> None:
     (project / "subprojects").mkdir()
     (project / "subprojects" / "libvgetrandom").symlink_to(SOURCE)
     snippet = SNIPPETS["meson"].replace("'>=0.1'", f"'>=0.1'{static}")
     assert static in snippet
     (project / "meson.build").write_text(snippet)
-    options = "--wrap-mode=forcefallback"
-    call("meson", "setup", options, project / "build", project, timeout=BUILD)
+    setup = ("meson", "setup", "--wrap-mode=forcefallback", *options)
+    call(*setup, project / "build", project, timeout=BUILD)
+
+
+LINKED = pytest.mark.parametrize(
+    "static", ["", ", static: true"], ids=["shared", "static"]
+)
+
+
+@LINKED
+def test_a_meson_project_has_it_as_a_subproject(project: Path, static: str) -> None:
+    set_up_as_a_subproject(project, static)
     call("meson", "compile", "-C", project / "build", "example", timeout=BUILD)
     assert "a key of 32 bytes" in call(project / "build" / "example")[0]
     assert needs_shared_library(project / "build" / "example") == (not static)
     assert "step_fork" not in (project / "build" / "build.ninja").read_text()
+
+
+@LINKED
+@pytest.mark.parametrize("option", ["b_sanitize=address,undefined", "b_coverage=true"])
+def test_a_meson_project_may_be_instrumented(
+    project: Path, static: str, option: str
+) -> None:
+    """Also what such a project did not ask for is built with it."""
+    set_up_as_a_subproject(project, static, f"-D{option}")
+    call("meson", "compile", "-C", project / "build", timeout=BUILD)
+    assert "a key of 32 bytes" in call(project / "build" / "example")[0]
 
 
 def needs_shared_library(program: Path) -> bool:
