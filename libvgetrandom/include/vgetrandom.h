@@ -4,6 +4,9 @@
  *
  * Any thread, and a signal handler at any moment, may call these functions. Programs that fork need
  * not do anything. SECURITY.md says what is promised and what is not.
+ *
+ * A call needs up to 3 KiB of stack: an alternative stack for signals must be larger than
+ * sysconf(_SC_MINSIGSTKSZ) by that.
  */
 #ifndef VGETRANDOM_H
 #define VGETRANDOM_H

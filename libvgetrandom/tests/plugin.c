@@ -3,6 +3,10 @@
 #include <stdint.h>
 #include <vgetrandom.h>
 
+#include "thread.h"
+
+_Static_assert(sizeof(struct thread) == 24, "what it takes of glibc's static TLS block: README");
+
 __attribute__((visibility("default"))) uint64_t plugin_draw(void);
 
 uint64_t plugin_draw(void)

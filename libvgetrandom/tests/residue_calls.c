@@ -7,7 +7,8 @@
  * with others: what differs only with them came from them. Registers may hold what the caller gets
  * anyway, but the stack may not: it outlives the caller's care.
  *
- * The test also checks the vDSO's own function: it searches what that leaves for its state.
+ * The test also checks the vDSO's own function: it searches what that leaves for its state. And it
+ * says how much stack each call needs.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,6 +22,8 @@
 
 enum {
 	STACK = 65536,
+	/* What the header promises, if compilers optimize. */
+	STACK_MAX = 3072,
 	OUT_MAX = 70000,
 	FILL = 0x5a,
 	/* This many bytes are hardly ever found by chance in 100 KiB of others. */
@@ -180,6 +183,38 @@ static void observe_call(struct observation *seen, const struct subject *subject
 #endif
 }
 
+/* Returns the number of bytes from the top to the lowest that the call wrote to. */
+static size_t stack_used(const struct observation *seen)
+{
+	size_t at = 0;
+
+	while (at < STACK && seen->stack[at] == FILL)
+		at++;
+	return STACK - at;
+}
+
+/* With the kernel's own function, whose stack counts too. */
+static void measure_stack(const char *core)
+{
+	static struct observation seen;
+
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		size_t most = 0;
+
+		for (size_t j = 0; j < sizeof(all_lengths) / sizeof(*all_lengths); j++) {
+			size_t used;
+
+			observe_call(&seen, &subjects[i], all_lengths[j]);
+			used = stack_used(&seen);
+			most = used > most ? used : most;
+		}
+		printf("%s, %s: %zu bytes of stack\n", core, subjects[i].name, most);
+#ifdef __OPTIMIZE__
+		check(most <= STACK_MAX, "more than %d", STACK_MAX);
+#endif
+	}
+}
+
 static void observe_secret(struct observation *seen, const struct subject *subject, size_t len,
 			   uint8_t fill)
 {
@@ -252,6 +287,7 @@ static void test(const struct chacha20 *core)
 	const struct config found = vgr_config;
 
 	vgr_config.chacha20 = core;
+	measure_stack(core->name);
 	vgr_config.vdso = give_secret;
 	vgr_config.clock = stopped_clock;
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
