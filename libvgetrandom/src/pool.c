@@ -139,7 +139,8 @@ void vgr_pool_give(struct slot *slot)
 /*
  * A slot without a taker may be one that this thread was taking or giving back when a signal
  * handler forked, and that it is about to use or to give. It stays taken: that costs address space,
- * but no memory, because a fork wipes pages by not mapping them.
+ * but no memory, because a fork wipes pages by not mapping them. A handler that interrupts this may
+ * fork, too, and its child then does the same, and draws.
  */
 static void give_others_of(struct chunk *chunk, uint32_t taker)
 {
@@ -148,7 +149,11 @@ static void give_others_of(struct chunk *chunk, uint32_t taker)
 	for (; taken; taken &= taken - 1) {
 		struct slot *slot = &chunk->slots[__builtin_ctzll(taken)];
 
-		if (slot->taker && slot->taker != taker)
+		uint32_t other = READ_ONCE(slot->taker);
+
+		if (other && other != taker &&
+		    __atomic_compare_exchange_n(&slot->taker, &other, 0, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
 			vgr_pool_give(slot);
 	}
 }

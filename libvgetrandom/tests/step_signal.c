@@ -3,7 +3,8 @@
  * A signal comes at every instruction, and its handler draws too. Another signal interrupts that
  * handler in turn. Usage: step_signal [all] [PATH...]
  *
- * Then the test does at every instruction of a release what another thread may do meanwhile.
+ * Then the test does at every instruction of a release what another thread may do meanwhile, and
+ * where a child gives back what threads had that it lacks, what a child of its own may do.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #include "thread.h"
 
 enum {
-	/* How often a release comes to the same place, if it is not in the loop that wipes. */
+	/* How often the library comes to the same place, if it is not in the loop that wipes. */
 	VISITS_MAX = 4,
 };
 
@@ -51,47 +52,65 @@ static void hold_slot(int signal)
 	held->next = NULL;
 }
 
-static void release_all(void)
+static void give_others(void)
 {
-	struct sigaction action = { .sa_handler = hold_slot };
+	vgr_pool_give_others(in_use.taker);
+}
+
+static void give_others_and_hold_slot(int signal)
+{
+	give_others();
+	hold_slot(signal);
+}
+
+/* How slots are given back, and what happens meanwhile. */
+static void (*give)(void);
+static void (*handler)(int signal);
+
+static void give_all(void)
+{
+	struct sigaction action = { .sa_handler = handler };
 
 	check(!sigaction(SIGUSR1, &action, NULL), "no handler");
 	check(!vgetrandom_prewarm(), "no prewarm");
 	/* One was left by a jump: that is wiped. */
 	check(thread_claim_ready(), "no slot is idle");
 	stepper_mark();
-	vgetrandom_release();
+	give();
 	stepper_mark();
 	check(!held == !disturbed, "the signal did not come, or came too early");
 	check(!held || (held->busy == in_use.busy && held->batch_left == in_use.batch_left &&
 			held->taker == in_use.taker),
-	      "a release writes to a slot that another thread has");
+	      "the slot that the handler took is written to");
 	pool_check_taken(disturbed);
 	_exit(EXIT_SUCCESS);
 }
 
-static void check_release_at(const struct trace *trace, size_t index)
+static void check_giving_at(const struct trace *trace, size_t index)
 {
-	pid_t pid = stepper_start(release_all);
+	pid_t pid = stepper_start(give_all);
 
 	check(stepper_run_to(pid, trace, index), "never at instruction %zu again", index);
 	stepper_signal(SIGUSR1);
 	stepper_run_to_mark(pid);
-	check(stepper_end(pid) == EXIT_SUCCESS, "another thread at instruction %zu", index);
+	check(stepper_end(pid) == EXIT_SUCCESS, "at instruction %zu", index);
 }
 
-/* Another thread takes a slot while this one gives back its own. */
-static void check_release(void)
+static void check_giving(void (*way)(void), void (*meanwhile)(int))
 {
 	struct trace trace;
-	pid_t pid = stepper_start(release_all);
+	pid_t pid;
 
+	give = way;
+	handler = meanwhile;
+	disturbed = false;
+	pid = stepper_start(give_all);
 	stepper_record(pid, &trace);
 	check(stepper_end(pid) == EXIT_SUCCESS, "undisturbed");
 	disturbed = true;
 	for (size_t i = 0; i < trace.count; i++) {
 		if (trace.visit[i] <= VISITS_MAX)
-			check_release_at(&trace, i);
+			check_giving_at(&trace, i);
 	}
 	trace_free(&trace);
 }
@@ -106,6 +125,8 @@ int main(int argc, char **argv)
 
 	paths_prepare();
 	step_paths(argc, argv, &event);
-	check_release();
+	check_giving(vgetrandom_release, hold_slot);
+	/* Each slot is another thread's there. */
+	check_giving(give_others, give_others_and_hold_slot);
 	return 0;
 }
