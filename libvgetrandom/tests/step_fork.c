@@ -28,7 +28,7 @@ enum { INDEX_MAX = 1 << 18 };
 #ifdef __OPTIMIZE__
 enum { OWN_TAIL_MAX = 40 };
 #else
-enum { OWN_TAIL_MAX = 64 };
+enum { OWN_TAIL_MAX = 80 };
 #endif
 
 #pragma weak _Fork
