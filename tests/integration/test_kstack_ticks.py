@@ -64,7 +64,7 @@ def test_nobody_lives_long_on_a_key_where_ticks_are_shorter(hz: int) -> None:
 
 @pytest.mark.parametrize("hz", [250, 1000])
 def test_a_key_serves_no_longer_than_promised_after_a_sleep(hz: int) -> None:
-    """In jiffies, which no host makes late. A deferrable timer failed here."""
+    """In jiffies that the guest sees come: many at once count as one."""
     config = ("CONFIG_HZ_100=n", f"CONFIG_HZ_{hz}=y")
     none = FEATURE.sabotages["none"]
     none = none.model_copy(update={"config": (*none.config, *config)})
