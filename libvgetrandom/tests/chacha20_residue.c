@@ -37,18 +37,21 @@ static void observe_key(struct observation *seen, chacha20_fn *expand, size_t le
 {
 	static const uint32_t start[4] = { UINT32_MAX - 3, 5, 6, 7 };
 	static uint8_t key[CHACHA20_KEY_SIZE];
+	/* Always the same one, since the function may push its address. */
+	static struct observed_call call;
 
 	for (size_t i = 0; i < sizeof(key); i++)
 		key[i] = (uint8_t)(fill + 29 * i);
 	memset(stack, FILL, sizeof(stack));
-	memset(&seen->call, 0, sizeof(seen->call));
-	seen->call.expand = expand;
-	seen->call.out = out;
-	seen->call.len = len;
-	seen->call.key = key;
-	seen->call.start = start;
-	seen->call.stack_top = stack + sizeof(stack);
-	observe(&seen->call);
+	memset(&call, 0, sizeof(call));
+	call.expand = expand;
+	call.out = out;
+	call.len = len;
+	call.key = key;
+	call.start = start;
+	call.stack_top = stack + sizeof(stack);
+	observe(&call);
+	seen->call = call;
 	memcpy(seen->stack, stack, sizeof(stack));
 #ifdef __x86_64__
 	/* Do not compare the XSAVE area's header, which says which registers are in use. */

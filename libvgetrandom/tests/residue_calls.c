@@ -166,15 +166,19 @@ static const struct subject subjects[] = {
 
 static void observe_call(struct observation *seen, const struct subject *subject, size_t len)
 {
+	/* Always the same one, since the call may push its address. */
+	static struct observed_call call;
+
 	subject->prepare();
 	memset(stack, FILL, sizeof(stack));
 	memset(out, 0, sizeof(out));
-	memset(&seen->call, 0, sizeof(seen->call));
-	seen->call.expand = subject->call;
-	seen->call.out = out;
-	seen->call.len = len;
-	seen->call.stack_top = stack + sizeof(stack);
-	observe(&seen->call);
+	memset(&call, 0, sizeof(call));
+	call.expand = subject->call;
+	call.out = out;
+	call.len = len;
+	call.stack_top = stack + sizeof(stack);
+	observe(&call);
+	seen->call = call;
 	memcpy(seen->stack, stack, sizeof(stack));
 	memcpy(seen->out, out, sizeof(out));
 #ifdef __x86_64__
