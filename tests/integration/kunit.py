@@ -7,6 +7,7 @@ from lab import run_of
 
 from temper.kernel import Cache
 from temper.progress import Quiet
+from temper.record.boot import StoredBoot
 from temper.run.machines import machine_for
 from temper.run.prepare import Prepared
 
@@ -19,6 +20,19 @@ def kunit_results(
     whole: Prepared, suite: str, cmdline: str, cpu: str = ""
 ) -> dict[str, str]:
     """Return test -> how it ended, on the kernel of the variant ``none``."""
+    return results_of(kunit_boot(whole, suite, cmdline, cpu))
+
+
+def results_of(boot: StoredBoot) -> dict[str, str]:
+    """Return test -> how it ended in a boot."""
+    return {
+        name: "skip" if skipped else how
+        for how, name, skipped in _RESULT.findall(boot.console)
+    }
+
+
+def kunit_boot(whole: Prepared, suite: str, cmdline: str, cpu: str = "") -> StoredBoot:
+    """Return a boot of the kernel of the variant ``none`` that runs the tests."""
     plan = whole.plan
     options = f"{cmdline} kunit.enable=1 kunit.filter_glob={suite}"
     changes = {"cmdline": options, "cpu": cpu}
@@ -34,7 +48,4 @@ def kunit_results(
     run = run_of(replace(whole, plan=plan), machine_for(plan, Cache(), Quiet()))
     (boot,) = run.boots
     assert boot.facts.status == "ok", boot.facts.error
-    return {
-        name: "skip" if skipped else how
-        for how, name, skipped in _RESULT.findall(boot.console)
-    }
+    return boot

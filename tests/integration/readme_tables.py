@@ -14,6 +14,10 @@ def regenerating() -> bool:
     return bool(os.environ.get("TEMPER_REGENERATE"))
 
 
+def as_number(cell: str) -> float:
+    return float(cell.strip("± %").replace(",", ""))
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of a README: a workload, a result class and figures in each row."""

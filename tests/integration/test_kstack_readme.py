@@ -6,7 +6,7 @@ them anew.
 
 import pytest
 from lab import QUANTILES, SYSCALLS, VARIANTS, Answer
-from readme_tables import Table, regenerating
+from readme_tables import Table, as_number, regenerating
 
 from temper.catalog import feature_named
 
@@ -45,10 +45,6 @@ def as_text(value: float, form: str) -> str:
 
 def as_percent(value: float) -> str:
     return f"{value:+,.1f} %"
-
-
-def as_number(cell: str) -> float:
-    return float(cell.removesuffix(" %").replace(",", ""))
 
 
 def prices(answer: Answer) -> Table:

@@ -44,6 +44,11 @@ def first_call_alike() -> Ints:
     return table
 
 
+def with_positions(count: int) -> Ints:
+    all_of_them = np.resize(np.arange(count), (HELPERS, N))
+    return np.random.default_rng(1).permuted(all_of_them, axis=1)
+
+
 FAULTS = {
     "one helper had 1 distinct positions in 32 calls": one_constant(),
     "1 pairs of helpers had the same 32 positions in a row": two_alike(),
@@ -66,6 +71,24 @@ def test_no_offset_at_all_is_vulnerable() -> None:
 def test_random_positions_are_blocked() -> None:
     for seed in range(300):
         assert judge(sound(seed)).outcome is Outcome.BLOCKED
+
+
+def test_the_most_positions_that_are_too_few_are_said() -> None:
+    most = int(judge(sound()).figures["noticeable_positions"])
+    (reason,) = judge(with_positions(most)).reasons
+    assert reason.startswith(f"256 calls had {most} distinct positions")
+    assert judge(with_positions(most + 1)).outcome is Outcome.BLOCKED
+    assert f"; {most} would have been noticed" in judge(sound()).reasons[0]
+
+
+def test_the_most_that_are_too_few_for_one_helper_are_said() -> None:
+    most = int(judge(sound()).figures["least_noticeable_positions"])
+    table = sound()
+    table[3] = np.resize(np.arange(most), N)
+    (reason,) = judge(table).reasons
+    assert reason == f"one helper had {most} distinct positions in 32 calls"
+    table[3] = np.resize(np.arange(most + 1), N)
+    assert judge(table).outcome is Outcome.BLOCKED
 
 
 def test_no_helper_is_unsupported() -> None:

@@ -18,7 +18,10 @@ SERVED = (
     *("spinning", "napping", "second_cpu", "second_cpu_napping", "online"),
     *("slept", "hotplug"),
 )
-FOREIGN = ("other_cpu", "other_task")
+FOREIGN = (
+    *("other_cpu", "other_cpu_napping", "other_cpu_hotplug"),
+    *("other_task", "other_task_napping"),
+)
 AT_ONCE = SERVED[:5]
 CALLS, LASTING = 40_000, 60
 BOUND = 26

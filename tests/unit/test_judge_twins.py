@@ -32,7 +32,7 @@ def samples() -> dict[str, Ints]:
         found[f"twin_position_{boot}"] = positions(offsets(boot))
         found[f"twin_state_{boot}"] = words(boot, STATES)
         found[f"twin_key_{boot}"] = words(boot, KEYS)
-        found[f"twin_known_{boot}"] = np.arange(6)
+        found[f"twin_known_{boot}"] = np.arange(9)
         found[f"twin_counter_{boot}"] = np.arange(40)
     return found
 
@@ -121,7 +121,7 @@ def test_boots_that_sent_unlike_amounts_are_not_compared(what: str) -> None:
 
 def test_twins_that_are_not_alike_show_nothing() -> None:
     found = samples()
-    found["twin_known_2"] = found["twin_known_2"] + np.eye(6, dtype=np.int64)[4]
+    found["twin_known_2"] = found["twin_known_2"] + np.eye(9, dtype=np.int64)[4]
     assert judge(found).outcome is Outcome.UNSUPPORTED
     found = samples()
     found["twin_counter_2"][:10] += 1

@@ -5,7 +5,6 @@ from scipy import special
 
 from temper.stats.judging import (
     Arrays,
-    Ints,
     Verdict,
     concluded,
     unsupported,
@@ -39,16 +38,20 @@ def early(samples: Arrays, definitions: Arrays, *, level: float) -> Verdict:
     if max(helpers, pairs) * claim.chance ** (n - 1) >= level / 4:
         return unsupported(f"{n} positions of each helper are too few to judge")
     distinct = [len(np.unique(row)) for row in table]
+    in_all = len(np.unique(table))
+    first_distinct = len(np.unique(table[:, 0]))
     figures = {
         "helpers": float(helpers),
         "calls": float(table.size),
-        "distinct_positions": float(len(np.unique(table))),
-        "distinct_p": _few_p(table, claim),
-        "first_distinct_positions": float(len(np.unique(table[:, 0]))),
-        "first_p": _few_p(table[:, 0], claim),
+        "distinct_positions": float(in_all),
+        "distinct_p": _few_p(in_all, table.size, claim),
+        "first_distinct_positions": float(first_distinct),
+        "first_p": _few_p(first_distinct, helpers, claim),
         "least_distinct_positions": float(min(distinct)),
-        "least_p": min(1.0, helpers * min(_few_p(row, claim) for row in table)),
+        "least_p": min(1.0, helpers * _few_p(min(distinct), n, claim)),
         "same_sequences": float(len(repeated(list(table), n))),
+        "noticeable_positions": float(_noticed(table.size, claim, level / 4)),
+        "least_noticeable_positions": float(_noticed(n, claim, level / 4 / helpers)),
     }
     found = [
         (
@@ -67,23 +70,30 @@ def early(samples: Arrays, definitions: Arrays, *, level: float) -> Verdict:
         ),
         (
             figures["distinct_p"] < level / 4,
-            f"{table.size} calls had {figures['distinct_positions']:.0f} distinct "
-            f"positions, {p_text(figures['distinct_p'])}",
+            f"{table.size} calls had {in_all} distinct positions, "
+            f"{p_text(figures['distinct_p'])}",
         ),
     ]
     sound = (
-        f"{helpers} helpers before late_initcall: {figures['distinct_positions']:.0f} "
-        f"distinct positions in {table.size} calls, no sequence twice"
+        f"{helpers} helpers before late_initcall: {in_all} distinct positions in "
+        f"{table.size} calls, no sequence twice; "
+        f"{figures['noticeable_positions']:.0f} would have been noticed, or "
+        f"{figures['least_noticeable_positions']:.0f} in the {n} calls of one"
     )
     return concluded([said for wrong, said in found if wrong], [], sound, figures)
 
 
-def _few_p(numbers: Ints, claim: Claim) -> float:
-    """Return (a bound of) the chance of so few distinct positions.
+def _noticed(calls: int, claim: Claim, level: float) -> int:
+    """Return the most distinct positions that are too few at ``level``; 0: none."""
+    few = [d for d in range(1, claim.bins) if _few_p(d, calls, claim) < level]
+    return max(few, default=0)
+
+
+def _few_p(distinct: int, calls: int, claim: Claim) -> float:
+    """Return (a bound of) the chance of so few distinct positions in so many calls.
 
     Some set of d positions must hold all calls: there are so many sets, and each
     holds a call with the share of its likeliest d.
     """
-    distinct = len(np.unique(numbers))
     share = float(np.sort(claim.shares)[-distinct:].sum())
-    return float(min(1.0, special.comb(claim.bins, distinct) * share**numbers.size))
+    return float(min(1.0, special.comb(claim.bins, distinct) * share**calls))

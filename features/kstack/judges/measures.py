@@ -77,10 +77,14 @@ def uneven_margin(margin: float) -> float:
     return (margin - 1) / 2
 
 
-def noticeable_unevenness(tries: int, bins: int, level: float) -> float:
-    """Return the smallest unevenness of ``tries`` in ``bins`` with p < ``level``."""
+def noticeable_rate(tries: int, bins: int, level: float) -> float:
+    """Return how often a position must come, in multiples of chance, for p < ``level``.
+
+    Twice the smallest unevenness of ``tries`` in ``bins``: half of the positions come
+    so often, and the others as much too rarely (see ``uneven_margin``).
+    """
     excess = special.chdtri(bins - 1, level) - (bins - 1)
-    return float(np.sqrt(excess / tries))
+    return 1 + 2 * float(np.sqrt(excess / tries))
 
 
 def _chi_square(counts: Ints, shares: NDArray[np.float64]) -> float:

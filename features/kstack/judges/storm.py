@@ -13,7 +13,14 @@ from temper.stats.judging import (
 
 from .claim import Claim
 from .drawn import judge_drawn
-from .measures import concluded_by, luck, noticeable, noticed_text, percent
+from .measures import (
+    concluded_by,
+    luck,
+    noticeable,
+    noticeable_rate,
+    noticed_text,
+    percent,
+)
 
 STORMS = ("migration", "hotplug", "interrupts")
 _SHIFTS = range(-2, 3)
@@ -60,13 +67,15 @@ def storm(
         samples, int(definitions["fork_shape"][0]), claim, margin, figures
     )
     landed, small = sentences(findings, level / 2)
-    least = noticeable(
-        int(figures["forks"]) - 1, claim.chance, level / 2 / len(findings)
+    each = level / 2 / len(findings)
+    drawn = [int(figures[f"{name}_calls"]) for name in STORMS]
+    figures["noticeable"] = max(
+        margin,
+        noticeable(int(figures["forks"]) - 1, claim.chance, each),
+        noticeable_rate(min(drawn), claim.bins, each),
     )
-    figures["noticeable"] = max(margin, least)
-    calls = sum(figures[f"{name}_calls"] for name in STORMS)
     sound = (
-        f"{calls:.0f} calls in storms of {', '.join(STORMS)}: as even as claimed, no "
+        f"{sum(drawn)} calls in storms of {', '.join(STORMS)}: as even as claimed, no "
         f"sequence twice; {figures['forks']:.0f} forks: no child repeats its parent "
         f"or the last child, and no parent itself: "
         f"{noticed_text(figures['noticeable'])}"

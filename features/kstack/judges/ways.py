@@ -4,7 +4,7 @@ from temper.stats.judging import Arrays, Verdict, sentences, unsupported
 
 from .claim import Claim
 from .drawn import judge_drawn
-from .measures import concluded_by, noticeable_unevenness, noticed_text
+from .measures import concluded_by, noticeable_rate, noticed_text
 
 _WAYS = {
     "read": "by read",
@@ -46,9 +46,7 @@ def ways(
         twice += again
     landed, small = sentences(findings, level / 2)
     fewest = min(int(figures[f"{way}_calls"]) for way in _WAYS)
-    # One that is 1.5 times as often as by chance where unevenness is 0.25.
-    least = 1 + 2 * noticeable_unevenness(fewest, claim.bins, each)
-    figures["noticeable"] = max(margin, least)
+    figures["noticeable"] = max(margin, noticeable_rate(fewest, claim.bins, each))
     sound = (
         f"{fewest} calls or more {', '.join(_WAYS.values())}: as even as claimed, no "
         f"sequence twice; positions {noticed_text(figures['noticeable'])}"

@@ -3,7 +3,8 @@
  * Description: collects what a boot draws, to be compared with what its twin draws: the
  * positions of children's system calls, the states that children start from, and the keys
  * of CPU 0. Before each, it makes what is no secret the same in both boots: the time by the
- * tick, how many tasks there have been and, for positions, the counter to the instruction.
+ * tick, how many tasks there have been, the next one's ID and, for positions, the counter to
+ * the instruction. All at once: what is secret decides alone if it decides then.
  * What it could make the same is sent, too. The counter must count instructions.
  *
  * Usage: twins SAMPLES (of positions; fewer of the others)
@@ -31,6 +32,8 @@ enum {
 	/* More tasks than the kernel itself makes meanwhile. */
 	KERNEL_TASKS = 50,
 	PHASES = 3,
+	/* Of what is known in each: the number of tasks, the time, and the last task's ID. */
+	KNOWN = 3,
 	/* Of time, in which the ticks of both boots round to the same. */
 	ROUNDED_NS = 100000000,
 	/* More than a sleep takes too long. */
@@ -106,19 +109,25 @@ static uint64_t align_counter(uint64_t per_us)
 	return counter();
 }
 
+/* Return its ID. */
+static pid_t make_task(void)
+{
+	pid_t child = fork_bare();
+
+	if (child == 0)
+		_exit(0);
+	finish_task(child);
+	return child;
+}
+
 /* Until @rest is the rest of a division of the number of tasks. */
 static void align_tasks(unsigned long rest)
 {
-	while (tasks_so_far() % ALIGNED_FORKS != rest) {
-		pid_t child = fork_bare();
-
-		if (child == 0)
-			_exit(0);
-		finish_task(child);
-	}
+	while (tasks_so_far() % ALIGNED_FORKS != rest)
+		make_task();
 }
 
-/* Two values go to @known: what both boots should have the same afterwards. */
+/* What both boots should have the same afterwards goes to @known. */
 static void align_with_twin(long *known)
 {
 	struct timespec now;
@@ -135,6 +144,7 @@ static void align_with_twin(long *known)
 	known[0] = (long)tasks_so_far() % ALIGNED_FORKS;
 	known[1] = now.tv_sec * (1000000000 / ROUNDED_NS) +
 		   (now.tv_nsec + ROUNDED_NS / 2) / ROUNDED_NS;
+	known[2] = make_task();
 }
 
 static void collect_positions(int probe, size_t calls)
@@ -189,18 +199,18 @@ int main(int argc, char **argv)
 	size_t calls = samples_wanted(argc, argv), children = calls / CALLS_PER_STATE;
 	uint64_t symbol = generator_symbol();
 	int probe = probe_open();
-	long known[PHASES * 2] = { 0 }, *states;
+	long known[PHASES * KNOWN] = { 0 }, *states;
 
 	fix_addresses(argv);
 	align_with_twin(known);
 	collect_positions(probe, calls);
 	if (read_generator(probe, symbol, 0).generator == KSTACK_TEMPER) {
-		align_with_twin(known + 2);
+		align_with_twin(known + KNOWN);
 		states = births_of(probe, symbol, children).states;
-		align_with_twin(known + 4);
+		align_with_twin(known + 2 * KNOWN);
 		collect_keys(probe, symbol);
 		print_samples("twin_state", states, children);
 	}
-	print_samples("twin_known", known, PHASES * 2);
+	print_samples("twin_known", known, PHASES * KNOWN);
 	return 0;
 }
