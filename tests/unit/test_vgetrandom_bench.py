@@ -228,6 +228,7 @@ def test_a_goal_says_what_bounds_it_on_this_cpu() -> None:
     ("floor", "size", "goal"),
     [
         (paths.FLOOR, 4, "4 B: <= 1.06x"),
+        (paths.FLOOR_LTO, 4, "4 B: <= 1.03x"),
         (paths.FLOOR_BATCH, 8, ">= 45x"),
         (paths.with_simd(paths.FLOOR_BATCH, "avx2"), 8, "AVX2: <= 5.5 ns"),
     ],

@@ -71,7 +71,7 @@ def _pass_through() -> list[Goal]:
 def _with_lto(goal: Goal) -> Goal:
     """Return the same goal for programs into which the linker inlines the library."""
     path, floor = {
-        paths.LIBRARY: (paths.LTO, None),
+        paths.LIBRARY: (paths.LTO, paths.FLOOR_LTO),
         paths.BATCH: (paths.LTO_BATCH, paths.FLOOR_LTO_BATCH),
     }[goal.path]
     text = f"{goal.text}, static with LTO"

@@ -22,6 +22,7 @@ LTO_BATCH = "batch, LTO"
 CEILING = "ChaCha20"
 FLOOR = "vDSO, wrapped"
 """The vDSO function behind a function of a shared library that does nothing else."""
+FLOOR_LTO = "vDSO, wrapped, LTO"
 FLOOR_BATCH = "bare buffer"
 """Numbers of a buffer, erased, without what makes that safe."""
 FLOOR_LTO_BATCH = "bare buffer, LTO"
@@ -67,6 +68,7 @@ def random_paths(built: Built) -> list[RandomPath]:
         *_by_simd(built, BATCH, "batch_simd", simd),
         *_by_simd(built, CEILING, "ceiling", simd),
         _in_c(built, FLOOR, "floor_pass_through"),
+        _in_c(built, FLOOR_LTO, "floor_pass_through_lto"),
         _in_c(built, FLOOR_BATCH, "floor_batch"),
         _in_c(built, FLOOR_LTO_BATCH, "floor_batch_lto"),
         *_by_simd(built, FLOOR_BATCH, "floor_batch_simd", simd),
