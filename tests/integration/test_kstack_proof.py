@@ -156,6 +156,22 @@ def test_every_scene_lands_where_keys_stay(proved: Answer, scene: str) -> None:
     assert figures(proved, "no-new-key", "leak")[f"{scene}_after_rate"] > 0.9
 
 
+@pytest.mark.parametrize(
+    ("scene", "sabotage"),
+    [
+        ("other_cpu", "shared-key"),
+        ("other_cpu_napping", "shared-key"),
+        ("other_task", "cpu-state"),
+    ],
+)
+def test_every_scene_lands_where_others_share(
+    proved: Answer, scene: str, sabotage: str
+) -> None:
+    found = figures(proved, sabotage, "leak")
+    assert found[f"{scene}_rate"] > 2 * found["chance_rate"]
+    assert found[f"{scene}_p"] < 1e-6
+
+
 @pytest.mark.parametrize("scene", ["napping", "second_cpu_napping"])
 def test_short_naps_outlast_a_key_where_nobody_looks_at_its_age(
     proved: Answer, scene: str

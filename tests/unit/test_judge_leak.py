@@ -18,10 +18,7 @@ SERVED = (
     *("spinning", "napping", "second_cpu", "second_cpu_napping", "online"),
     *("slept", "hotplug"),
 )
-FOREIGN = (
-    *("other_cpu", "other_cpu_napping", "other_cpu_hotplug"),
-    *("other_task", "other_task_napping"),
-)
+FOREIGN = ("other_cpu", "other_cpu_napping", "other_task")
 AT_ONCE = SERVED[:5]
 CALLS, LASTING = 40_000, 60
 BOUND = 26

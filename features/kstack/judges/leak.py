@@ -33,9 +33,7 @@ _SERVED = {
 _FOREIGN = {
     "other_cpu": "on another CPU",
     "other_cpu_napping": "on another CPU between naps",
-    "other_cpu_hotplug": "on another CPU after it went and came back",
     "other_task": "of another task on the CPU",
-    "other_task_napping": "of another task on the CPU between naps",
 }
 _MUST_LAND = ("spinning", "napping", "second_cpu", "second_cpu_napping", "online")
 """Scenes that draw at once, in which the state that was read must serve at first."""

@@ -293,16 +293,11 @@ static bool can_suspend(const struct attack *a)
 }
 
 /* Before the next tick, which would draw a key. */
-static void draw_before_tick(const struct attack *a, struct drawn *d, uint64_t begin)
-{
-	draw_for(a, d, begin, AWAKE_MS);
-}
-
 static void draw_after_suspend(const struct attack *a, struct drawn *d, uint64_t begin)
 {
 	if (pwrite(a->suspend, "mem", 3, 0) != 3)
 		fail("suspend");
-	draw_before_tick(a, d, begin);
+	draw_for(a, d, begin, AWAKE_MS);
 	for (size_t i = 0; i < d->count; i++)
 		d->numbers[i]++;
 }
@@ -374,25 +369,6 @@ static void find_hits_of_task(const struct attack *a, struct drawn *d,
 	memset(d->hits, 0, ALIGNING_CALLS * sizeof(*d->hits));
 }
 
-/*
- * @cpu: where the task draws
- * @leaked_cpu: whose part of the state was read
- * @prepare: what happens before that
- * @draw: how the task draws after it
- */
-struct scene {
-	const char *name;
-	size_t cpu, leaked_cpu;
-	void (*prepare)(const struct attack *a);
-	void (*draw)(const struct attack *a, struct drawn *d, uint64_t begin);
-	/* Or how all of a round is played. */
-	void (*play)(const struct attack *a, const struct scene *scene, struct drawn *d);
-	/* Percent of the calls, where they take long. */
-	size_t share;
-	/* NULL: it is possible everywhere. */
-	bool (*possible)(const struct attack *a);
-};
-
 /* Where one task tells another what it read. */
 struct told {
 	atomic_bool go, done;
@@ -417,8 +393,7 @@ static void read_key_of_sleeper(const struct attack *a, struct told *told, uint6
 }
 
 /* Return whether the key was read before the task woke, as far as the host let it be. */
-static bool play_sleeper(const struct attack *a, const struct scene *scene, struct drawn *d,
-			 struct told *told, uint64_t us)
+static bool play_sleeper(const struct attack *a, struct drawn *d, struct told *told, uint64_t us)
 {
 	struct kstack_probe_state state;
 	pid_t reader = fork_bare();
@@ -434,7 +409,8 @@ static bool play_sleeper(const struct attack *a, const struct scene *scene, stru
 	atomic_store(&told->go, true);
 	nap(us);
 	in_time = atomic_load(&told->done);
-	scene->draw(a, d, told->begin);
+	/* Before the next tick, which would draw a key. */
+	draw_for(a, d, told->begin, AWAKE_MS);
 	finish_task(reader);
 	predicted(a, &state);
 	memcpy(state.cpu_state, told->state.cpu_state, sizeof(state.cpu_state));
@@ -446,27 +422,25 @@ static bool play_sleeper(const struct attack *a, const struct scene *scene, stru
  * The task knows its own state before it sleeps; the key is read during its sleep, so
  * that it is as old as that when the task draws.
  */
-static void play_round_of_sleeper(const struct attack *a, const struct scene *scene,
-				  struct drawn *d)
+static void play_round_of_sleeper(const struct attack *a, struct drawn *d)
 {
 	static unsigned int turn;
 	uint64_t us = (SLEPT_MS + SLEEPS_MS * (1 + turn++ % SLEEPS)) * 1000;
 	struct told *told = shared(sizeof(*told));
 
-	while (!play_sleeper(a, scene, d, told, us))
+	while (!play_sleeper(a, d, told, us))
 		*told = (struct told){ 0 };
 	munmap(told, sizeof(*told));
 }
 
-static void draw_as_task(const struct attack *a, const struct scene *scene, struct drawn *d,
-			 struct told *told)
+static void draw_as_task(const struct attack *a, struct drawn *d, struct told *told)
 {
 	while (!atomic_load(&told->go))
 		sched_yield();
-	scene->draw(a, d, told->begin);
+	draw_spinning(a, d, told->begin);
 }
 
-static void play_round_of_task(const struct attack *a, const struct scene *scene, struct drawn *d)
+static void play_round_of_task(const struct attack *a, struct drawn *d)
 {
 	struct told *told = shared(sizeof(*told));
 	struct kstack_probe_state state;
@@ -475,7 +449,7 @@ static void play_round_of_task(const struct attack *a, const struct scene *scene
 	stay_on_cpu(0);
 	task = fork_bare();
 	if (task == 0) {
-		draw_as_task(a, scene, d, told);
+		draw_as_task(a, d, told);
 		_exit(0);
 	}
 	/* So that the task waits already. */
@@ -488,19 +462,36 @@ static void play_round_of_task(const struct attack *a, const struct scene *scene
 	find_hits_of_task(a, d, state);
 }
 
+/*
+ * @cpu: where the task draws
+ * @leaked_cpu: whose part of the state was read
+ * @prepare: what happens before that
+ * @draw: how the task draws after it
+ */
+struct scene {
+	const char *name;
+	size_t cpu, leaked_cpu;
+	void (*prepare)(const struct attack *a);
+	void (*draw)(const struct attack *a, struct drawn *d, uint64_t begin);
+	/* Or how all of a round is played. */
+	void (*play)(const struct attack *a, struct drawn *d);
+	/* Percent of the calls, where they take long. */
+	size_t share;
+	/* NULL: it is possible everywhere. */
+	bool (*possible)(const struct attack *a);
+};
+
 static const struct scene scenes[] = {
 	{ "spinning", 0, 0, NULL, draw_spinning, NULL, 100, NULL },
 	{ "napping", 0, 0, NULL, draw_napping, NULL, 30, NULL },
-	{ "slept", 0, 0, NULL, draw_before_tick, play_round_of_sleeper, 30, NULL },
+	{ "slept", 0, 0, NULL, NULL, play_round_of_sleeper, 30, NULL },
 	{ "second_cpu", 1, 1, NULL, draw_spinning, NULL, 100, NULL },
 	{ "second_cpu_napping", 1, 1, NULL, draw_napping, NULL, 30, NULL },
 	{ "online", 1, 1, read_online, draw_spinning, NULL, 100, NULL },
 	{ "hotplug", 1, 1, NULL, draw_after_hotplug, NULL, 100, NULL },
 	{ "other_cpu", 1, 0, NULL, draw_spinning, NULL, 100, NULL },
 	{ "other_cpu_napping", 1, 0, NULL, draw_napping, NULL, 30, NULL },
-	{ "other_cpu_hotplug", 1, 0, NULL, draw_after_hotplug, NULL, 100, NULL },
-	{ "other_task", 0, 0, NULL, draw_spinning, play_round_of_task, 100, NULL },
-	{ "other_task_napping", 0, 0, NULL, draw_napping, play_round_of_task, 30, NULL },
+	{ "other_task", 0, 0, NULL, NULL, play_round_of_task, 100, NULL },
 	{ "suspended", 0, 0, NULL, draw_after_suspend, NULL, 30, can_suspend },
 };
 
@@ -512,7 +503,7 @@ static void play_round(const struct attack *a, const struct scene *scene, struct
 	uint64_t begin;
 
 	if (scene->play) {
-		scene->play(a, scene, d);
+		scene->play(a, d);
 		return;
 	}
 	if (scene->prepare)
