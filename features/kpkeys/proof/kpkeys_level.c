@@ -323,11 +323,17 @@ static struct kpkeys_cpu *records_here(void)
 	return per_cpu_ptr(&kpkeys_cpu, CPU_HERE);
 }
 
-/* One section more for the thread on the other CPU, by a store like any attacker's. */
+/*
+ * One section more for the thread on the other CPU, by a store like any attacker's. Not
+ * while an interrupt has put its sections away: that would notice one of its own.
+ */
 static void add_section(void)
 {
-	unsigned long sections = READ_ONCE(records_here()->sections) + 1;
+	unsigned long end = jiffies + PATIENCE, sections;
 
+	while (READ_ONCE(records_here()->nr_away) && time_before(jiffies, end))
+		cpu_relax();
+	sections = READ_ONCE(records_here()->sections) + 1;
 	__put_kernel_nofault(&records_here()->sections, &sections, unsigned long, fault);
 fault:;
 }
@@ -395,12 +401,17 @@ static int replaying_thread(void *unused)
 
 static int by_replay(void)
 {
+	bool replayed;
+
+	/* Next after that thread: anybody else's section would run into the forged records. */
+	sched_set_fifo(current);
 	save_records(&saved_records);
 	wake_up_process(attack.other);
-	if (!wait_for_completion_timeout(&attack.done, PATIENCE))
-		return -ETIMEDOUT;
-	try_to_write();
-	return 0;
+	replayed = wait_for_completion_timeout(&attack.done, PATIENCE);
+	if (replayed)
+		try_to_write();
+	sched_set_normal(current, 0);
+	return replayed ? 0 : -ETIMEDOUT;
 }
 
 enum { NO_THREAD = -1 };
