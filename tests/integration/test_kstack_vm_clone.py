@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 KSTACK = feature_named("kstack")
 GUEST = REPOSITORY / "libvgetrandom" / "tests" / "guest"
-READINGS = 20_000
-"""For longer than a key serves."""
+READINGS = 40_000
+"""For longer than several keys serve."""
 OLD, NEW_A, NEW_B = (
     ("-device", f"vmgenid,guid=00000000-0000-0000-0000-00000000000{number}")
     for number in range(3)
