@@ -32,32 +32,45 @@ KERNELS = {
     ),
     "kcsan": ("CONFIG_DEBUG_KERNEL=y", "CONFIG_KCSAN=y"),
 }
-UNSPOILT = ("none", "nohz-full")
-"""Kernels with KUnit and a tick that stops, of which nothing is sabotaged."""
-PROOFS = ("leak", "storm", "ways", "early")
+UNSPOILT = {
+    "lockdep": ("none", "nohz-full"),
+    # RCU complains of its own there with nohz_full.
+    "rt": ("none",),
+    "kcsan": ("none", "nohz-full"),
+}
+"""Boots of the kernel with KUnit and a tick that stops, with nothing sabotaged."""
+OTHERS_RACES = (r"^BUG: KCSAN: data-race in (?!.*kstack)",)
+"""Of the kernel without our series, in its clock for one."""
+SHORT = ("leak", "early")
+"""On the slower kernels, others take longer than a boot may say nothing."""
+PROOFS = {"lockdep": (*SHORT, "storm", "ways"), "rt": SHORT, "kcsan": SHORT}
 
 
 def on(kernel: str) -> Feature:
     """Return the feature on one of the kernels."""
 
     def checked(variant: Variant) -> Variant:
-        config = (*variant.config, *KERNELS[kernel])
-        return variant.model_copy(update={"config": config})
+        return variant.model_copy(
+            update={
+                "config": (*variant.config, *KERNELS[kernel]),
+                "expected_complaints": OTHERS_RACES,
+            }
+        )
 
-    sabotages = {name: checked(FEATURE.sabotages[name]) for name in UNSPOILT}
+    boots = UNSPOILT[kernel]
+    sabotages = {name: checked(FEATURE.sabotages[name]) for name in boots}
     return FEATURE.model_copy(update={"sabotages": sabotages})
 
 
-# With KCSAN, a second CPU takes minutes to start.
-@pytest.mark.parametrize("kernel", ["lockdep", "rt"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_the_proofs_hold_and_nothing_is_complained_about(kernel: str) -> None:
-    plan = planner().prove(on(kernel), UNSPOILT, PROOFS)
+    plan = planner().prove(on(kernel), UNSPOILT[kernel], PROOFS[kernel])
     report = proof_report(run_of(prepared(plan), new_machine()))
-    for name in UNSPOILT:
+    for name in UNSPOILT[kernel]:
         found = report.evidence[name]
         outcomes = {proof: str(found[proof].outcome) for proof in found}
         why = [found[proof].reasons for proof in found]
-        assert outcomes == dict.fromkeys(PROOFS, "BLOCKED"), why
+        assert outcomes == dict.fromkeys(PROOFS[kernel], "BLOCKED"), why
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
