@@ -45,6 +45,16 @@ def test_a_kernel_without_a_fault_is_blocked() -> None:
     assert len(verdict.reasons) == 1
 
 
+@pytest.mark.parametrize("name", ["migration", "hotplug", "interrupts"])
+def test_a_storm_with_few_calls_shows_little(name: str) -> None:
+    samples = sound()
+    for what in ("position", "group"):
+        samples[f"{name}_{what}"] = samples[f"{name}_{what}"][::20]
+    verdict = judge(samples)
+    assert verdict.figures["noticeable"] > 1.5
+    assert verdict.outcome is Outcome.UNSUPPORTED
+
+
 def test_another_depth_of_each_storm_is_no_fault() -> None:
     deeper = {
         name: values + 48 * n if "group" not in name else values
