@@ -273,7 +273,11 @@ def test_a_fork_pays_for_its_childs_state(arch: str, tmp_path: Path) -> None:
     )
     spread = row["spread"]
     assert 0 < spread < 0.02 * row["baseline_value"]
-    cells = (f"{row['baseline_value']:,}", f"{row['delta']:+,}", f"±{spread:,.0f}")
+    cells = (
+        f"{row['baseline_value']:,.0f}",
+        f"{row['delta']:+,.0f}",
+        f"±{spread:,.0f}",
+    )
     columns = ("off", "on", "layout alone")
     table = Table(README, "forks", arch, columns, {(FORK, "p50"): cells})
     if regenerating():
