@@ -105,6 +105,15 @@ class Limits:
         return cls(silence=90)
 
     @classmethod
+    def for_proofs(cls) -> Self:
+        """Allow for proofs that say nothing until they end.
+
+        Ten times as long as the longest, ``seeds`` of kstack, takes on an idle host:
+        a boot that others slowed down must not look like a kernel that hung.
+        """
+        return cls(silence=600, total=2 * cls.total)
+
+    @classmethod
     def for_stress(cls, seconds: int) -> Self:
         """Allow for a kernel that checks all it does, on a busy host."""
         return cls(silence=600, total=1800 + 10 * seconds)

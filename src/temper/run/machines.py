@@ -25,4 +25,6 @@ def _limits(plan: RunPlan, arch: Arch) -> Limits:
         return Limits.for_stress(plan.trial.seconds)
     if plan.kind is Kind.AUDIT:
         return Limits.for_attacks()
+    if plan.kind in (Kind.PROVE, Kind.MUTATE):
+        return Limits.for_proofs()
     return Limits.for_calls(plan.calls, arch, len(plan.work.real_programs))
