@@ -7,6 +7,9 @@
 # Interpreters come from the distribution, not from the net.
 export UV_PYTHON_DOWNLOADS := never
 
+# Tests start Temper many times, and without bytecode each takes twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+
 UV = $(shell command -v uv || echo .tools/bin/uv)
 RUN = $(UV) run --locked
 # What a shell runs in the background ignores Ctrl-C, which tests send.

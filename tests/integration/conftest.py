@@ -15,6 +15,7 @@ from kernel_list import Kernels
 from lab import (
     ARM64,
     ARM64_CALLS,
+    AT_EVERY_CHECK,
     CALLS,
     ONE_LAYOUT,
     SYSCALLS,
@@ -131,12 +132,38 @@ def package_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="session")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """Prove kstack by the variants for which make check has the time."""
+    kstack = feature_named("kstack")
+    few = kstack.model_copy(
+        update={
+            kind: {name: each for name, each in known.items() if name in AT_EVERY_CHECK}
+            for kind, known in (
+                ("variants", kstack.variants),
+                ("sabotages", kstack.sabotages),
+            )
+        }
+    )
+    folder = tmp_path_factory.mktemp("prove")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("temper.cli.measure.feature_named", {"kstack": few}.__getitem__)
+        return ask(folder, "prove", "kstack", "--sabotage")
+
+
+@pytest.fixture(scope="session")
+def all_proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", "--sabotage")
 
 
 @pytest.fixture(scope="session")
 def proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *ARM64)
+    few = ("--variants", "temper")
+    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *ARM64, *few)
+
+
+@pytest.fixture(scope="session")
+def all_proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    words = ("--sabotage", *ARM64)
+    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *words)
 
 
 @pytest.fixture(scope="session")
@@ -152,8 +179,21 @@ def priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(folder, "price", "kstack", *words)
 
 
-@pytest.fixture(params=["proved", "proved_arm64"], ids=["x86_64", "arm64"])
+@pytest.fixture(
+    params=[
+        *("proved", "proved_arm64"),
+        pytest.param("all_proved", marks=pytest.mark.check_all),
+        pytest.param("all_proved_arm64", marks=pytest.mark.check_all),
+    ],
+    ids=["x86_64", "arm64", "all of x86_64", "all of arm64"],
+)
 def proved_anywhere(request: pytest.FixtureRequest) -> Answer:
+    answer: Answer = request.getfixturevalue(request.param)
+    return answer
+
+
+@pytest.fixture(params=["all_proved", "all_proved_arm64"], ids=["x86_64", "arm64"])
+def all_proved_anywhere(request: pytest.FixtureRequest) -> Answer:
     answer: Answer = request.getfixturevalue(request.param)
     return answer
 

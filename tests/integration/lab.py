@@ -39,6 +39,11 @@ TICKLESS_CALLS = (100, 120, 150, 200, 300)
 SYSCALLS = ("syscall/getpid", "syscall/getppid", "syscall/invalid")
 QUANTILES = ("p50", "p99", "p99.9")
 VARIANTS = ("off", "stock", "lfsr", "floor", "temper", "temper-off")
+AT_EVERY_CHECK = (
+    *("off", "temper", "three-bits", "cpu-state", "fork-rewinds", "zero-at-boot"),
+    *("batch-key", "only-root", "time-seed"),
+)
+"""Variants of kstack that make check attacks: a sabotage for each kind of proof."""
 
 # Another compiler makes other code of the same source.
 KNOWN_RELEASE = "6.12.117"

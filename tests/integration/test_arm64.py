@@ -159,6 +159,6 @@ def test_an_image_of_ones_own_can_be_compared(tmp_path: Path) -> None:
         *("--cmdline-b", "randomize_kstack_offset=on"),
     )
     command = ("compare", image, image, *cmdlines, *ARM64, "--calls", "1000")
-    answer = ask(tmp_path, *command)
+    answer = ask(tmp_path, *command, *ONE_LAYOUT)
     assert answer.status == 0, answer.output
     assert answer.deltas("syscall/getpid", "B")["p50"] > 30

@@ -6,7 +6,7 @@ configuration, the command line and what the kernel printed still say that all i
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,12 +104,16 @@ MUTANTS: Mapping[str, Mutant] = {
 
 OPTIONS = sorted({option for each in MUTANTS.values() for option in each.options})
 
+AT_EVERY_CHECK = ("nothing", "heap", "smep", "log", "null", "canary")
+"""Each is broken in another way."""
 
-def mutant_plan(base: RunPlan, folder: Path) -> RunPlan:
-    """Plan to attack each mutant as the kernel as it is."""
+
+def mutant_plan(base: RunPlan, folder: Path, chosen: Collection[str]) -> RunPlan:
+    """Plan to attack the chosen mutants as the kernel as it is."""
     shutil.copy(HEADER, folder)
     modules: dict[str, Module] = {}
-    for name, mutant in MUTANTS.items():
+    for name in chosen:
+        mutant = MUTANTS[name]
         source = folder / f"{name}.c"
         if mutant.code:
             source.write_text(CODE.format(mutant.code), encoding="utf-8")
@@ -121,12 +125,12 @@ def mutant_plan(base: RunPlan, folder: Path) -> RunPlan:
     )
     return base.model_copy(
         update={
-            "variants": {name: mutated(base, name) for name in MUTANTS},
+            "variants": {name: mutated(base, name) for name in chosen},
             "audited": {
                 name: AuditBoot(role=Role.SHIPPED, attacks=tuple(base.attacks))
-                for name in MUTANTS
+                for name in chosen
             },
-            "slots": tuple(Slot(variant=name, repeat=0) for name in MUTANTS),
+            "slots": tuple(Slot(variant=name, repeat=0) for name in chosen),
             "work": work,
         }
     )
@@ -147,19 +151,40 @@ def mutated(base: RunPlan, mutant: str) -> VariantPlan:
 
 @pytest.fixture(scope="module")
 def attacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    folder = tmp_path_factory.mktemp("mutants")
+    return attacks_on(AT_EVERY_CHECK, package, folder)
+
+
+@pytest.fixture(scope="module")
+def others_attacked(
+    package: Path, tmp_path_factory: pytest.TempPathFactory
+) -> StoredRun:
+    others = [name for name in MUTANTS if name not in AT_EVERY_CHECK]
+    return attacks_on(others, package, tmp_path_factory.mktemp("mutants"))
+
+
+def attacks_on(mutants: Collection[str], package: Path, folder: Path) -> StoredRun:
     base = plan_audit(planner(), package, OPTIONS)
-    plan = mutant_plan(base, tmp_path_factory.mktemp("mutants"))
-    return run_of(prepared(plan), new_machine())
+    return run_of(prepared(mutant_plan(base, folder, mutants)), new_machine())
 
 
-@pytest.fixture(params=MUTANTS)
+@pytest.fixture(
+    params=[
+        pytest.param(
+            name, marks=() if name in AT_EVERY_CHECK else pytest.mark.check_all
+        )
+        for name in MUTANTS
+    ]
+)
 def mutant(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
 
 
 @pytest.fixture
-def report(attacked: StoredRun, mutant: str) -> AuditReport:
+def report(request: pytest.FixtureRequest, mutant: str) -> AuditReport:
+    which = "attacked" if mutant in AT_EVERY_CHECK else "others_attacked"
+    attacked: StoredRun = request.getfixturevalue(which)
     plan = attacked.plan
     alone = plan.model_copy(
         update={

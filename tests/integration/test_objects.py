@@ -216,7 +216,15 @@ def touched(target: Target) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module", params=HERE)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(
+            name, marks=() if name in ("x86_64", "arm64") else pytest.mark.check_all
+        )
+        for name in HERE
+    ],
+)
 def compiled(request: pytest.FixtureRequest, tree: Tree) -> Iterator[Compiled]:
     target = TARGETS[request.param]
     names = (*touched(target), FORK)

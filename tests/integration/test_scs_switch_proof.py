@@ -15,7 +15,6 @@ from temper.run.prepare import Workshop
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
 SCS_SWITCH = feature_named("scs-switch")
-OURS = SCS_SWITCH.variants["temper"].patches
 # Sabotage -> what the proof by NMIs says is open: function, instructions.
 OPEN = {
     "scs-first": [("cpu_switch_to", "mov sp, x9")],
@@ -37,21 +36,22 @@ OPEN = {
     "early": [("cpu_switch_to", "ldr x18, [x18, #0x18]")],
     "exit-early": [("call_on_irq_stack", "ldr x18, [x18, #0x18]")],
 }
+# They end the kernel, and are found all the same.
 DIES = ("two-steps", "pushed-late", "freed-early")
-OF_OURS = [name for name in OPEN if SCS_SWITCH.sabotages[name].patches[-1:] == OURS]
-OF_STOCK = [name for name in OPEN if name not in OF_OURS]
+AT_EVERY_CHECK = ("scs-first", "two-steps")
+"""Of those of our series, one that the proof outlives and one that ends the kernel."""
 
 
 @pytest.fixture(scope="module")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    which = ("--variants", "temper,none,scratch")
+    which = ("--variants", "temper,scratch")
     return ask(tmp_path_factory.mktemp("scs"), "prove", "scs-switch", *ARM64, *which)
 
 
 @pytest.fixture(scope="module")
 def by_nmis(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """Return what the proof by NMIs alone finds, which is enough for most sabotages."""
-    names = ("temper", "one-cpu", *OF_OURS)
+    names = ("temper", *AT_EVERY_CHECK)
     which = ("--variants", ",".join(names), "--proofs", "nmi")
     return ask(tmp_path_factory.mktemp("nmi"), "prove", "scs-switch", *ARM64, *which)
 
@@ -112,6 +112,7 @@ def test_the_control_is_open_to_other_exceptions_where_x18_is_scratch(
         assert "open at 4 of 20 instructions, +0x10 (add x18, x18, #0x58)" in call
 
 
+@pytest.mark.check_all
 def test_without_pseudo_nmis_other_exceptions_come_in_too(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -122,11 +123,25 @@ def test_without_pseudo_nmis_other_exceptions_come_in_too(
     assert "pseudo_nmi" not in found.run.plan.variants["temper"].cmdline
 
 
-@pytest.mark.parametrize("variant", DIES)
-def test_a_sabotage_that_ends_the_kernel_is_found_all_the_same(
-    by_nmis: Answer, variant: str
-) -> None:
-    assert "the kernel died" in reasons(by_nmis, variant)[-1]
+@pytest.fixture(
+    params=[
+        pytest.param(
+            name, marks=() if name in AT_EVERY_CHECK else pytest.mark.check_all
+        )
+        for name in OPEN
+    ]
+)
+def sabotage(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def found(sabotage: str, request: pytest.FixtureRequest) -> Answer:
+    """A proof in which the sabotage is attacked."""
+    which = "by_nmis" if sabotage in AT_EVERY_CHECK else "proved_all"
+    answer: Answer = request.getfixturevalue(which)
+    return answer
 
 
 @pytest.mark.parametrize("proof", ["nmi", "debug", "serror"])
@@ -134,39 +149,21 @@ def test_x18_as_scratch_is_found_by_each_proof(proved: Answer, proof: str) -> No
     assert "(ldr x18, [x18, x17])" in reasons(proved, "scratch", proof)[-1]
 
 
-def test_it_holds_on_one_cpu(by_nmis: Answer) -> None:
-    assert by_nmis.report["as_expected"] is True, by_nmis.output
-    assert by_nmis.report["outcomes"]["one-cpu"] == "BLOCKED"
-
-
-@pytest.mark.parametrize("variant", OF_OURS)
-def test_a_sabotage_of_our_series_is_found_where_it_is(
-    by_nmis: Answer, variant: str
-) -> None:
-    check_places(by_nmis, variant)
-
-
-@pytest.mark.check_all
-@pytest.mark.parametrize("variant", OF_STOCK)
-def test_a_sabotage_of_the_masks_is_found_where_it_is(
-    proved_all: Answer, variant: str
-) -> None:
-    check_places(proved_all, variant)
-
-
-def check_places(proved: Answer, variant: str) -> None:
-    found = reasons(proved, variant)
-    for function, instruction in OPEN[variant]:
+def test_a_sabotage_is_found_where_it_is(found: Answer, sabotage: str) -> None:
+    said = reasons(found, sabotage)
+    for function, instruction in OPEN[sabotage]:
         assert any(
             reason.startswith(f"{function} for ") and f"({instruction})" in reason
-            for reason in found
-        ), found
+            for reason in said
+        ), said
+    assert sabotage not in DIES or "the kernel died" in said[-1]
 
 
 @pytest.mark.check_all
 def test_all_variants_end_as_expected(proved_all: Answer) -> None:
     assert proved_all.report["as_expected"] is True, proved_all.output
     assert proved_all.report["proven"] is True, proved_all.output
+    assert proved_all.report["outcomes"]["one-cpu"] == "BLOCKED"
 
 
 def test_all_code_that_switches_stacks_is_known() -> None:
