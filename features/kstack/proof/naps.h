@@ -31,6 +31,7 @@ enum {
  * @late: whether ticks were late then
  * @start: when each began, by the counter
  * @spoilt: whether memory was put back when it may have been over
+ * @watched: whether another CPU reads the keys: the first nap waits for it
  * @begun: how many have begun
  * @done: whether all are over
  */
@@ -41,6 +42,7 @@ struct naps {
 	long late[NAPS];
 	uint64_t start[NAPS];
 	bool spoilt[NAPS];
+	atomic_bool watched;
 	atomic_size_t begun;
 	atomic_bool done;
 };
@@ -59,6 +61,8 @@ static inline bool ticks_are_late(void)
 
 static inline void take_naps(const struct keyed_cpu *c, struct naps *naps)
 {
+	while (!atomic_load(&naps->watched))
+		nap(1000);
 	for (size_t i = 0; i < NAPS; i++) {
 		struct next_key next;
 		uint64_t key;
@@ -88,14 +92,15 @@ static inline bool has_slept_for(const struct keyed_cpu *c, const struct naps *n
  * Record all keys, from another CPU; return how many. In each long nap put back the same
  * memory, so that the keys after these are the same if they come from nothing else.
  */
-static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, long *keys)
+static inline size_t watch_keys(const struct keyed_cpu *c, struct key_symbols symbols,
+				struct naps *naps, long *keys)
 {
-	const struct key_symbols symbols = find_key_symbols();
 	struct memory_of_keys all = { 0 };
 	size_t found = 0, begun = 0;
 	bool put = true;
 	uint64_t last = 0;
 
+	atomic_store(&naps->watched, true);
 	while (!atomic_load(&naps->done) && found < WATCHED) {
 		uint64_t key = key_of(c);
 
@@ -119,13 +124,13 @@ static inline size_t watch_keys(const struct keyed_cpu *c, struct naps *naps, lo
 	return found;
 }
 
-static inline void nap_under_watch(int probe, uint64_t symbol, uint64_t per_us)
+static inline void nap_under_watch(int probe, struct key_symbols symbols, uint64_t per_us)
 {
 	long *watched = array(CPUS * WATCHED);
 	size_t found = 0;
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
-		const struct keyed_cpu c = { probe, symbol, cpu, per_us };
+		const struct keyed_cpu c = { probe, symbols.key, cpu, per_us };
 		struct naps *naps = shared(sizeof(*naps));
 		pid_t sleeper = fork_bare();
 
@@ -134,7 +139,7 @@ static inline void nap_under_watch(int probe, uint64_t symbol, uint64_t per_us)
 			take_naps(&c, naps);
 			_exit(0);
 		}
-		found += watch_keys(&c, naps, watched + found);
+		found += watch_keys(&c, symbols, naps, watched + found);
 		finish_task(sleeper);
 		for (size_t i = 0; i < NAPS; i++)
 			naps->after[i] = naps->spoilt[i] ? 0 : naps->after[i];

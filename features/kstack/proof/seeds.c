@@ -99,9 +99,8 @@ static size_t collect_keys(const struct keyed_cpu *c, uint64_t store, struct key
 }
 
 /* Return whether all CPUs draw keys. */
-static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
+static bool collect_keys_of_cpus(int probe, struct key_symbols symbols, uint64_t per_us)
 {
-	uint64_t store = find_key_symbols().store;
 	struct keys k = {
 		.key = array(CPUS * KEYS),
 		.us = array(CPUS * KEYS),
@@ -113,7 +112,7 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 	size_t all = 0;
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
-		const struct keyed_cpu c = { probe, symbol, cpu, per_us };
+		const struct keyed_cpu c = { probe, symbols.key, cpu, per_us };
 		const struct keys rest = {
 			.key = k.key + all,
 			.us = k.us + all,
@@ -124,7 +123,7 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
 
 		/* A CPU that sleeps draws no keys. */
 		stay_on_cpu(cpu);
-		found[cpu] = (long)collect_keys(&c, store, rest, &stuck[cpu]);
+		found[cpu] = (long)collect_keys(&c, symbols.store, rest, &stuck[cpu]);
 		all += (size_t)found[cpu];
 	}
 	print_definition("seed_keys_of_cpu", found, CPUS);
@@ -148,13 +147,12 @@ static bool collect_keys_of_cpus(int probe, uint64_t symbol, uint64_t per_us)
  * Draw many keys from the same memory. Some are the same if little or nothing goes into a
  * key but what lies in memory, the key before it included.
  */
-static void draw_again(int probe, uint64_t symbol, uint64_t per_us)
+static void draw_again(int probe, struct key_symbols symbols, uint64_t per_us)
 {
-	const struct key_symbols symbols = find_key_symbols();
 	long *keys = array(AGAIN);
 
 	for (size_t cpu = 0; cpu < CPUS; cpu++) {
-		const struct keyed_cpu c = { probe, symbol, cpu, per_us };
+		const struct keyed_cpu c = { probe, symbols.key, cpu, per_us };
 		struct memory_of_keys all;
 
 		stay_on_cpu(cpu);
@@ -185,19 +183,20 @@ static void draw_after_returns(int probe, uint64_t symbol, int online)
 	print_samples("seed_return_other", others, RETURNS);
 }
 
-static void try_keys(int probe, uint64_t symbol, int online)
+static void try_keys(int probe, int online)
 {
+	const struct key_symbols symbols = find_key_symbols();
 	uint64_t per_us = counts_per_us();
 	long tick_us = (long)tick_ns() / 1000;
 
 	print_definition("seed_tick_us", &tick_us, 1);
 	/* Or all that follows would wait in vain. */
-	if (!collect_keys_of_cpus(probe, symbol, per_us))
+	if (!collect_keys_of_cpus(probe, symbols, per_us))
 		return;
-	draw_again(probe, symbol, per_us);
-	nap_under_watch(probe, symbol, per_us);
-	time_keys_after_sleeps(probe, symbol, per_us);
-	draw_after_returns(probe, symbol, online);
+	draw_again(probe, symbols, per_us);
+	nap_under_watch(probe, symbols, per_us);
+	time_keys_after_sleeps(probe, symbols.key, per_us);
+	draw_after_returns(probe, symbols.key, online);
 }
 
 int main(int argc, char **argv)
@@ -222,7 +221,7 @@ int main(int argc, char **argv)
 	if (symbol) {
 		print_samples("seed_state_key", births.keys, children);
 		print_samples("seed_parent", births.parents, children);
-		try_keys(probe, symbol, online);
+		try_keys(probe, online);
 	}
 	return 0;
 }
