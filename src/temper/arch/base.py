@@ -58,6 +58,8 @@ class Arch:
     """How many system calls a slow but idle host times under exact counts."""
     cpu_properties: tuple[tuple[str, str], ...] = ()
     """What exact counts need of any CPU model: QEMU's properties and their values."""
+    free_cmdline: str = ""
+    """Kernel command line without exact counts, in addition to ``cmdline``."""
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Setting for any kernel -> kernel command line, in addition to a variant's."""
 

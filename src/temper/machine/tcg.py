@@ -111,7 +111,7 @@ class Tcg:
 
     def needs(self, exact: bool) -> Needs:
         """Say what a kernel has to have: without a console it tells nothing."""
-        own = self._arch.exact_cmdline if exact else ""
+        own = self._arch.exact_cmdline if exact else self._arch.free_cmdline
         cmdline = " ".join(filter(None, (self._arch.cmdline, own)))
         return Needs(cmdline, self._arch.machine_config)
 
