@@ -72,9 +72,8 @@ unit: setup ## Run the tests that need no kernel (a minute)
 # Kernels first: a build takes longer than a test may, and makes the ticks of guests late.
 # Two builds at once, since each links on one CPU; their progress comes in plain lines.
 define KERNELS
-kstack
-kstack --arch arm64
-kstack --variants none
+kstack --variants stock,temper,none
+kstack --variants stock,temper --arch arm64
 scs-switch --arch arm64 --variants reverted,temper,none
 kpkeys --variants temper,none
 endef

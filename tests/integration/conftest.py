@@ -15,9 +15,10 @@ from kernel_list import Kernels
 from lab import (
     ARM64,
     ARM64_CALLS,
-    AT_EVERY_CHECK,
+    ATTACKED,
     CALLS,
     ONE_LAYOUT,
+    PRICED,
     SYSCALLS,
     TICKLESS_CALLS,
     Answer,
@@ -136,7 +137,7 @@ def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     kstack = feature_named("kstack")
     few = kstack.model_copy(
         update={
-            kind: {name: each for name, each in known.items() if name in AT_EVERY_CHECK}
+            kind: {name: each for name, each in known.items() if name in ATTACKED}
             for kind, known in (
                 ("variants", kstack.variants),
                 ("sabotages", kstack.sabotages),
@@ -156,7 +157,8 @@ def all_proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 
 @pytest.fixture(scope="session")
 def proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    few = ("--variants", "temper")
+    """Prove it by the shorter attacks: boots of arm64 take twice as long."""
+    few = ("--variants", "temper", "--proofs", "prediction,across-tasks,storm,early")
     return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *ARM64, *few)
 
 
@@ -166,17 +168,29 @@ def all_proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *words)
 
 
+OF_X86_64 = ("price", "kstack", "--calls", str(CALLS), *ONE_LAYOUT)
+OF_ARM64 = ("price", "kstack", *ARM64, "--calls", str(ARM64_CALLS), *ONE_LAYOUT)
+A_FEW = ("--variants", ",".join(PRICED))
+
+
 @pytest.fixture(scope="session")
 def priced(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    folder = tmp_path_factory.mktemp("price")
-    return ask(folder, "price", "kstack", "--calls", str(CALLS), *ONE_LAYOUT)
+    return ask(tmp_path_factory.mktemp("price"), *OF_X86_64, *A_FEW)
+
+
+@pytest.fixture(scope="session")
+def all_priced(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return ask(tmp_path_factory.mktemp("price"), *OF_X86_64)
 
 
 @pytest.fixture(scope="session")
 def priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    folder = tmp_path_factory.mktemp("price")
-    words = (*ARM64, "--calls", str(ARM64_CALLS), *ONE_LAYOUT)
-    return ask(folder, "price", "kstack", *words)
+    return ask(tmp_path_factory.mktemp("price"), *OF_ARM64, *A_FEW)
+
+
+@pytest.fixture(scope="session")
+def all_priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return ask(tmp_path_factory.mktemp("price"), *OF_ARM64)
 
 
 @pytest.fixture(
@@ -198,8 +212,21 @@ def all_proved_anywhere(request: pytest.FixtureRequest) -> Answer:
     return answer
 
 
-@pytest.fixture(params=["priced", "priced_arm64"], ids=["x86_64", "arm64"])
+@pytest.fixture(
+    params=[
+        *("priced", "priced_arm64"),
+        pytest.param("all_priced", marks=pytest.mark.check_all),
+        pytest.param("all_priced_arm64", marks=pytest.mark.check_all),
+    ],
+    ids=["x86_64", "arm64", "all of x86_64", "all of arm64"],
+)
 def priced_anywhere(request: pytest.FixtureRequest) -> Answer:
+    answer: Answer = request.getfixturevalue(request.param)
+    return answer
+
+
+@pytest.fixture(params=["all_priced", "all_priced_arm64"], ids=["x86_64", "arm64"])
+def all_priced_anywhere(request: pytest.FixtureRequest) -> Answer:
     answer: Answer = request.getfixturevalue(request.param)
     return answer
 

@@ -39,7 +39,9 @@ TICKLESS_CALLS = (100, 120, 150, 200, 300)
 SYSCALLS = ("syscall/getpid", "syscall/getppid", "syscall/invalid")
 QUANTILES = ("p50", "p99", "p99.9")
 VARIANTS = ("off", "stock", "lfsr", "floor", "temper", "temper-off")
-AT_EVERY_CHECK = (
+PRICED = ("off", "stock", "temper", "temper-off")
+"""Variants of kstack that make check prices."""
+ATTACKED = (
     *("off", "temper", "three-bits", "cpu-state", "fork-rewinds", "zero-at-boot"),
     *("batch-key", "only-root", "time-seed"),
 )
