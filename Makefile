@@ -48,7 +48,7 @@ check-all: SETUP = check-all
 CHOSEN = -m 'not check_all'
 check-all: CHOSEN =
 
-check: lint types unit integration ## Run lint, types, the tests (most of an hour when cold)
+check: lint types unit integration ## Run lint, types, the tests (an hour or so when cold)
 
 check-all: lint types unit integration ## Run all tests, and setup on a clean Debian (hours)
 	scripts/check-setup
