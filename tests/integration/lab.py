@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,14 @@ KNOWN_COMPILERS = {
     "x86_64": "gcc (Debian 12.2.0-",
     "arm64": "aarch64-linux-gnu-gcc (Debian 12.2.0-",
 }
+
+
+def params(names: Iterable[str], often: Collection[str]) -> list[object]:
+    """Return what a test is to take; all but ``often`` only in make check-all."""
+    return [
+        pytest.param(name, marks=() if name in often else pytest.mark.check_all)
+        for name in names
+    ]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lab import new_machine, planner, prepared, run_of
+from lab import new_machine, params, planner, prepared, run_of
 
 from temper.analysis.audit import AuditedOption, AuditReport, audit_report
 from temper.record.boot import StoredRun
@@ -168,14 +168,7 @@ def attacks_on(mutants: Collection[str], package: Path, folder: Path) -> StoredR
     return run_of(prepared(mutant_plan(base, folder, mutants)), new_machine())
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(
-            name, marks=() if name in AT_EVERY_CHECK else pytest.mark.check_all
-        )
-        for name in MUTANTS
-    ]
-)
+@pytest.fixture(params=params(MUTANTS, AT_EVERY_CHECK))
 def mutant(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name

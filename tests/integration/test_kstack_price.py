@@ -13,6 +13,7 @@ from lab import (
     Answer,
     ask,
     kernel_of,
+    params,
 )
 from readme_tables import Table, as_number, regenerating
 
@@ -48,15 +49,9 @@ README = feature_named("kstack").folder / "README.md"
 workloads = pytest.mark.parametrize("workload", SYSCALLS)
 
 
-def each(*variants: str) -> pytest.MarkDecorator:
-    """Have a test take the variants, of which make check prices some."""
-    return pytest.mark.parametrize(
-        "variant",
-        [
-            pytest.param(name, marks=() if name in PRICED else pytest.mark.check_all)
-            for name in variants
-        ],
-    )
+each = pytest.mark.parametrize(
+    "variant", params(("stock", "lfsr", "floor", "temper"), PRICED)
+)
 
 
 @pytest.fixture
@@ -91,7 +86,7 @@ def test_the_promised_keys_are_there(priced: Answer) -> None:
     } <= set(priced.report["rows"][0])
 
 
-@each("stock", "lfsr", "floor", "temper")
+@each
 def test_all_calls_pay_the_same_in_the_tail_too(price: Answer, variant: str) -> None:
     prices = {
         price.deltas(workload, variant, without_ticks)[quantile]
@@ -151,7 +146,7 @@ def test_a_round_through_the_pipe_is_no_dearer_with_it_off(
 
 
 @workloads
-@each("stock", "lfsr", "floor", "temper")
+@each
 def test_stock_alone_reads_the_clock_in_a_call(
     price: Answer, workload: str, variant: str
 ) -> None:

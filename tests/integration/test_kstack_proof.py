@@ -7,7 +7,7 @@ predicted by it.
 from collections.abc import Iterable
 
 import pytest
-from lab import ATTACKED, VARIANTS, Answer
+from lab import ATTACKED, VARIANTS, Answer, params
 
 from temper.catalog import feature_named
 from temper.record.wire import Boot
@@ -76,13 +76,7 @@ NOT_SABOTAGED = ("none", "nohz-full", "naps", "no-random")
 
 
 def each(variants: Iterable[str]) -> list[object]:
-    """Return the variants; those that make check does not attack are marked."""
-    return [
-        pytest.param(
-            variant, marks=() if variant in ATTACKED else pytest.mark.check_all
-        )
-        for variant in variants
-    ]
+    return params(variants, ATTACKED)
 
 
 @pytest.fixture

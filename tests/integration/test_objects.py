@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab import params
 
 from temper.arch import arch_named
 from temper.catalog import feature_named
@@ -218,12 +219,7 @@ def touched(target: Target) -> list[str]:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(
-            name, marks=() if name in ("x86_64", "arm64") else pytest.mark.check_all
-        )
-        for name in HERE
-    ],
+    params=params(HERE, ("x86_64", "arm64")),
 )
 def compiled(request: pytest.FixtureRequest, tree: Tree) -> Iterator[Compiled]:
     target = TARGETS[request.param]

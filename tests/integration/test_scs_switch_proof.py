@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from lab import ARM64, Answer, ask, planner
+from lab import ARM64, Answer, ask, params, planner
 
 from temper.arch import arch_named
 from temper.catalog import feature_named
@@ -123,14 +123,7 @@ def test_without_pseudo_nmis_other_exceptions_come_in_too(
     assert "pseudo_nmi" not in found.run.plan.variants["temper"].cmdline
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(
-            name, marks=() if name in AT_EVERY_CHECK else pytest.mark.check_all
-        )
-        for name in OPEN
-    ]
-)
+@pytest.fixture(params=params(OPEN, AT_EVERY_CHECK))
 def sabotage(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
