@@ -66,7 +66,7 @@ types: setup ## Check the types of the lab, its features and its tests
 	$(RUN) mypy features/kstack/analysis
 	$(RUN) mypy features/scs-switch/analysis
 
-unit: setup ## Run the tests that need no kernel (a minute)
+unit: setup ## Run the tests that need no kernel (minutes)
 	$(PYTEST) -n auto tests/unit
 
 # Kernels first: a build takes longer than a test may, and makes the ticks of guests late.

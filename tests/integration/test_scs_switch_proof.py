@@ -144,6 +144,7 @@ def test_x18_as_scratch_is_found_by_each_proof(proved_all: Answer, proof: str) -
 
 
 def test_a_sabotage_is_found_where_it_is(found: Answer, sabotage: str) -> None:
+    assert found.report["as_expected"] is True, found.output
     said = reasons(found, sabotage)
     for function, instruction in OPEN[sabotage]:
         assert any(
