@@ -108,8 +108,8 @@ class Limits:
     def for_proofs(cls) -> Self:
         """Allow for proofs that say nothing until they end.
 
-        More than ten times as long as the longest, ``seeds`` of kstack, takes on an idle host:
-        a boot that others slowed down must not look like a kernel that hung.
+        More than ten times as long as the longest, ``seeds`` of kstack, takes on an
+        idle host: a boot that others slowed down must not look like a kernel that hung.
         """
         return cls(silence=600, total=2 * cls.total)
 
