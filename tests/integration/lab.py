@@ -46,7 +46,7 @@ ATTACKED = (
     *("off", "temper", "three-bits", "cpu-state", "fork-rewinds", "zero-at-boot"),
     *("batch-key", "only-root", "time-seed"),
 )
-"""Variants of kstack that make check attacks: one for each proof that has a sabotage."""
+"""Variants of kstack that make check attacks: a sabotage of each proof with any."""
 
 # Another compiler makes other code of the same source.
 KNOWN_RELEASE = "6.12.117"
