@@ -74,6 +74,12 @@ fn compiler() -> cc::Build {
         // In debug builds as well: unoptimized code leaves secrets on the stack.
         .opt_level(2)
         .force_frame_pointer(false);
+    if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") {
+        build
+            .flag("-falign-functions=32")
+            .flag_if_supported("-mbranches-within-32B-boundaries")
+            .flag_if_supported("-Wa,-mbranches-within-32B-boundaries");
+    }
     build
 }
 

@@ -202,7 +202,8 @@ static always_inline bool get(void *out, void *late, uint32_t size)
 	return false;
 }
 
-api uint32_t vgetrandom_batch_u32(void)
+/* "inline" only for link-time optimization, which leaves functions of this size alone otherwise. */
+api inline uint32_t vgetrandom_batch_u32(void)
 {
 	uint32_t value, late;
 
@@ -213,7 +214,7 @@ api uint32_t vgetrandom_batch_u32(void)
 	return value;
 }
 
-api uint64_t vgetrandom_batch_u64(void)
+api inline uint64_t vgetrandom_batch_u64(void)
 {
 	uint64_t value, late;
 

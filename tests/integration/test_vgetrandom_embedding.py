@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from test_vgetrandom_bindings import CRATE, TARGET, cargo
@@ -39,6 +40,23 @@ __attribute__((constructor)) static void write_them(void)
 		config[i] = thread[i] = chunks[i] = pool_take[i] = draw_bulk[i] = -1;
 }
 """
+DRAWS = """
+#include <vgetrandom.h>
+
+uint64_t sums[4];
+
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		sums[0] += vgetrandom_batch_u64(), sums[1] += vgetrandom_batch_u32();
+	for (int i = 0; i < 1000; i++)
+		sums[2] ^= vgetrandom_batch_u64(), sums[3] ^= vgetrandom_batch_u32();
+	return !(sums[0] && sums[1] && sums[2] && sums[3]);
+}
+"""
+FUNCTION = re.compile(r"^(\w+) <([^>]+)>:\n((?:.+\n?)*)", re.MULTILINE)
+JUMP = re.compile(r"^ +(\w+):\t((?:\w\w )+) *\tj\w+ +[0-9a-f]+ <", re.MULTILINE)
+"""A line of objdump: its address, and the bytes."""
 REFUSED = "both 64-bit and little-endian"
 STEPS = {
     "step_drop": ("bulk", "batch_u64"),
@@ -110,6 +128,22 @@ def global_names(archive: Path) -> set[str]:
     return {line.split()[0] for line in lines if " " in line}
 
 
+class Function(NamedTuple):
+    """Where a function begins, and its lines as objdump shows them."""
+
+    start: int
+    lines: str
+
+
+def functions_of(library: Path) -> dict[str, Function]:
+    """Return the functions of a library by name."""
+    said = call("objdump", "--disassemble", "--section=.text", "--wide", library)
+    return {
+        name: Function(int(start, 16), lines)
+        for start, name, lines in FUNCTION.findall("\n".join(said))
+    }
+
+
 @pytest.mark.parametrize("archive", ARCHIVES)
 def test_all_global_names_of_an_archive_are_ours(
     installed: Installed, archive: str
@@ -150,6 +184,43 @@ def test_with_lto_the_archive_is_inlined(installed: Installed, tmp_path: Path) -
         functions[lto] = global_names(program) & set(PUBLIC)
     # Without it, all of an object's functions are there.
     assert functions["-flto"] < functions["-fno-lto"]
+
+
+def test_with_lto_numbers_are_drawn_without_a_call(
+    installed: Installed, tmp_path: Path
+) -> None:
+    """Compilers inline what is called once; a number is drawn in many places."""
+    (tmp_path / "main.c").write_text(DRAWS)
+    program = tmp_path / "program"
+    flags = installed.flags("--cflags", "--libs", "--static")
+    call("gcc", "-O2", "-flto", "-static", tmp_path / "main.c", "-o", program, *flags)
+    call(program)
+    assert not {"vgetrandom_batch_u32", "vgetrandom_batch_u64"} & {
+        line.split()[0] for line in call("nm", "--format=posix", program)
+    }
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="an erratum of x86 CPUs")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_code_is_where_it_is_fast(compiler: str, tmp_path: Path) -> None:
+    """Functions begin at 32 bytes, and no jump reaches beyond these."""
+    setup = ("meson", "setup", "-Dtests=disabled", "-Dbench=disabled")
+    call("env", f"CC={compiler}", *setup, tmp_path, SOURCE, timeout=BUILD)
+    call("meson", "compile", "-C", tmp_path, timeout=BUILD)
+    functions = functions_of(tmp_path / "libvgetrandom.so")
+    assert set(PUBLIC) <= functions.keys()
+    late = [name for name in PUBLIC if functions[name].start % 32]
+    assert not late, late
+    # libgcc's functions that identify the CPU are as Debian built them.
+    jumps = [
+        (int(address, 16), len(code.split()))
+        for name, function in functions.items()
+        if "cpu_" not in name and "get_available" not in name
+        for address, code in JUMP.findall(function.lines)
+    ]
+    assert len(jumps) > 200
+    broken = [hex(at) for at, size in jumps if at // 32 != (at + size) // 32]
+    assert not broken, broken
 
 
 @pytest.mark.parametrize("machine", sorted({platform.machine(), "aarch64"}))

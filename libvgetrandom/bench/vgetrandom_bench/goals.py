@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The goals of this library, and whether it reaches them on this machine."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vgetrandom_bench import paths
@@ -25,8 +25,8 @@ class Goal:
     against: str | None
     """The other path; None: the limit is nanoseconds per call."""
     limit: float
-    ceiling: str | None = None
-    """The path that bounds what can be reached, if there is one."""
+    ceilings: tuple[str, ...] = ()
+    """The paths that bound what can be reached, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Verdict:
     """For each cell of the goal; empty: it cannot be judged here."""
     seen: str
     """The figure of the worst cell with its interval, or why there is none."""
-    note: str = ""
+    notes: tuple[str, ...] = ()
     """What bounds it on this machine, if that is known."""
 
     @property
@@ -61,7 +61,7 @@ def _pass_through() -> list[Goal]:
     shared = goal("4 B: <= 1.06x the vDSO's time", _at(4), paths.VDSO, 1 / 1.06)
     inlined = goal("4 B: <= 1.03x the vDSO's time", _at(4), paths.VDSO, 1 / 1.03)
     return [
-        replace(shared, ceiling=paths.FLOOR),
+        replace(shared, ceilings=(paths.FLOOR, paths.MARKED)),
         _with_lto(inlined),
         goal("4 B: >= 13x system call", _at(4), paths.SYSTEM_CALL, 13),
         goal("any size: >= 1x system call", CELLS, paths.SYSTEM_CALL, 1),
@@ -70,18 +70,18 @@ def _pass_through() -> list[Goal]:
 
 def _with_lto(goal: Goal) -> Goal:
     """Return the same goal for programs into which the linker inlines the library."""
-    path, floor = {
-        paths.LIBRARY: (paths.LTO, paths.FLOOR_LTO),
+    path, *floors = {
+        paths.LIBRARY: (paths.LTO, paths.FLOOR_LTO, paths.MARKED_LTO),
         paths.BATCH: (paths.LTO_BATCH, paths.FLOOR_LTO_BATCH),
     }[goal.path]
     text = f"{goal.text}, static with LTO"
-    return replace(goal, text=text, path=path, ceiling=floor)
+    return replace(goal, text=text, path=path, ceilings=tuple(floors))
 
 
 def _batch() -> list[Goal]:
     def goal(text: str, path: str, against: str | None, limit: float) -> Goal:
         floor = path.replace(paths.BATCH, paths.FLOOR_BATCH)
-        return Goal("Batch, u64", text, path, _WORD, against, limit, floor)
+        return Goal("Batch, u64", text, path, _WORD, against, limit, (floor,))
 
     batch = paths.BATCH
     faster = goal(">= 5.5x vDSO", batch, paths.VDSO, 5.5)
@@ -107,7 +107,7 @@ def _bulk(simd: str, title: str) -> Goal:
         _at(64 * KIB),
         ceiling,
         0.9,
-        ceiling,
+        (ceiling,),
     )
 
 
@@ -143,7 +143,7 @@ def judge(goal: Goal, results: Results) -> Verdict:
         worst = min(found, key=lambda cell: found[cell].median)
         met_at = {cell: found[cell].median >= goal.limit for cell in found}
     seen = _seen(goal, worst, found[worst])
-    return Verdict(goal, met_at, seen, _bound(goal, worst, results))
+    return Verdict(goal, met_at, seen, tuple(_bounds(goal, worst, results)))
 
 
 def judge_all(results: Results) -> list[Verdict]:
@@ -157,16 +157,21 @@ def _figure(goal: Goal, results: Results, cell: Cell) -> Estimate:
     return results.ratio(goal.path, goal.against, cell)
 
 
-def _bound(goal: Goal, cell: Cell, results: Results) -> str:
-    """Say what the path's upper bound is on this CPU."""
-    if goal.ceiling not in results.measured or paths.VDSO not in results.measured:
-        return ""
-    ns = results.ns(goal.ceiling, cell).median
-    faster = results.ratio(goal.ceiling, paths.VDSO, cell).median
-    if goal.ceiling.startswith(paths.CEILING):
-        ns /= cell.size
-        return f"ChaCha20 alone on this CPU: {ns:.3f} ns per byte, {faster:.1f}x vDSO"
-    return f"the least for such a call: {ns:.2f} ns, {faster:.2f}x vDSO"
+def _bounds(goal: Goal, cell: Cell, results: Results) -> Iterator[str]:
+    """Say what the path's upper bounds are on this CPU."""
+    for ceiling in goal.ceilings:
+        if {ceiling, paths.VDSO} <= results.measured:
+            ns = results.ns(ceiling, cell).median
+            faster = results.ratio(ceiling, paths.VDSO, cell).median
+            yield _bound(ceiling, cell, ns, faster)
+
+
+def _bound(ceiling: str, cell: Cell, ns: float, faster: float) -> str:
+    if ceiling.startswith(paths.CEILING):
+        each = f"{ns / cell.size:.3f} ns per byte"
+        return f"ChaCha20 alone on this CPU: {each}, {faster:.1f}x vDSO"
+    mark = ", with a mark" if ceiling.startswith(paths.MARKED) else ""
+    return f"the least for such a call{mark}: {ns:.2f} ns, {faster:.2f}x vDSO"
 
 
 def _seen(goal: Goal, cell: Cell, found: Estimate) -> str:

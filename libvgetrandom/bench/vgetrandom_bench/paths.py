@@ -23,6 +23,9 @@ CEILING = "ChaCha20"
 FLOOR = "vDSO, wrapped"
 """The vDSO function behind a function of a shared library that does nothing else."""
 FLOOR_LTO = "vDSO, wrapped, LTO"
+MARKED = "vDSO, marked"
+"""The same, and marks the state as busy, since a signal handler may draw, too."""
+MARKED_LTO = "vDSO, marked, LTO"
 FLOOR_BATCH = "bare buffer"
 """Numbers of a buffer, erased, without what makes that safe."""
 FLOOR_LTO_BATCH = "bare buffer, LTO"
@@ -69,6 +72,8 @@ def random_paths(built: Built) -> list[RandomPath]:
         *_by_simd(built, CEILING, "ceiling", simd),
         _in_c(built, FLOOR, "floor_pass_through"),
         _in_c(built, FLOOR_LTO, "floor_pass_through_lto"),
+        _in_c(built, MARKED, "floor_marked"),
+        _in_c(built, MARKED_LTO, "floor_marked_lto"),
         _in_c(built, FLOOR_BATCH, "floor_batch"),
         _in_c(built, FLOOR_LTO_BATCH, "floor_batch_lto"),
         *_by_simd(built, FLOOR_BATCH, "floor_batch_simd", simd),

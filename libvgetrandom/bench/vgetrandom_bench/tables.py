@@ -76,8 +76,7 @@ def _goal_lines(verdict: Verdict) -> Iterator[str]:
     else:
         yield line
         yield f"{verdict.seen:>{WIDTH}}"
-    if verdict.note:
-        yield f"{verdict.note:>{WIDTH}}"
+    yield from (f"{note:>{WIDTH}}" for note in verdict.notes)
 
 
 def published_table(published: Published, results: Results) -> Iterator[str]:

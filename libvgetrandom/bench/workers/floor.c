@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "floor.h"
 
+#include <errno.h>
+
 #include "compiler.h"
 #include "thread.h"
 
@@ -11,6 +13,7 @@ enum {
 
 struct floor_thread {
 	void *state;
+	uint32_t busy;
 	uint32_t left;
 	uint32_t start[4];
 	uint64_t numbers[NUMBERS];
@@ -34,6 +37,20 @@ void floor_begin(unsigned int index, void *state)
 ssize_t floor_draw(void *buf, size_t len, unsigned int flags)
 {
 	return floor_config.vdso(buf, len, flags, thread.state, floor_config.state_size);
+}
+
+ssize_t floor_draw_marked(void *buf, size_t len, unsigned int flags)
+{
+	ssize_t got;
+
+	if (unlikely(READ_ONCE(thread.busy)))
+		return -EBUSY;
+	WRITE_ONCE(thread.busy, 1);
+	signal_fence();
+	got = floor_draw(buf, len, flags);
+	signal_fence();
+	WRITE_ONCE(thread.busy, 0);
+	return got;
 }
 
 static noinline void refill(void)

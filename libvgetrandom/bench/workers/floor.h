@@ -30,6 +30,9 @@ void floor_begin(unsigned int index, void *state);
 /* The vDSO function. */
 ssize_t floor_draw(void *buf, size_t len, unsigned int flags);
 
+/* The same with the mark of a busy state, which alone keeps signal handlers from using it too. */
+ssize_t floor_draw_marked(void *buf, size_t len, unsigned int flags);
+
 /* A number from the thread's buffer, erased there. */
 uint64_t floor_u64(void);
 

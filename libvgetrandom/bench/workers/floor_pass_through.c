@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The vDSO function behind a function of a shared library: see floor.h. */
+/*
+ * The vDSO function behind a function of a shared library: see floor.h. It is built twice, with each
+ * of its functions as DRAW.
+ */
 #include "floor.h"
 #include "vdso_states.h"
 #include "worker.h"
@@ -20,6 +23,6 @@ static void thread_begin(unsigned int index)
 
 static inline void draw(void *buf, size_t len)
 {
-	if (floor_draw(buf, len, 0) != (ssize_t)len)
+	if (DRAW(buf, len, 0) != (ssize_t)len)
 		fail("the vDSO gave too few bytes");
 }
