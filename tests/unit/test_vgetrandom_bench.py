@@ -229,9 +229,11 @@ def test_a_goal_says_what_bounds_it_on_this_cpu() -> None:
     [
         (paths.FLOOR, "", 4, "4 B: <= 1.06x"),
         (paths.FLOOR_LTO, "", 4, "4 B: <= 1.03x"),
-        (paths.MARKED, ", with a mark", 4, "4 B: <= 1.06x"),
-        (paths.MARKED_LTO, ", with a mark", 4, "4 B: <= 1.03x"),
+        (paths.MARKED, ", with marks", 4, "4 B: <= 1.06x"),
+        (paths.MARKED_LTO, ", with marks", 4, "4 B: <= 1.03x"),
         (paths.FLOOR_BATCH, "", 8, ">= 45x"),
+        (paths.MARKED_BATCH, ", with marks", 8, ">= 45x"),
+        (paths.MARKED_LTO_BATCH, ", with marks", 8, "<= 1.05x ThreadRng"),
         (paths.with_simd(paths.FLOOR_BATCH, "avx2"), "", 8, "AVX2: <= 5.5 ns"),
     ],
 )

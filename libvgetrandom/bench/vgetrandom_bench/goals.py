@@ -52,6 +52,11 @@ def _at(*sizes: int) -> tuple[Cell, ...]:
 
 
 _WORD = _at(8)
+_LTO = {
+    paths.LIBRARY: (paths.LTO, paths.FLOOR_LTO, paths.MARKED_LTO),
+    paths.BATCH: (paths.LTO_BATCH, paths.FLOOR_LTO_BATCH, paths.MARKED_LTO_BATCH),
+}
+"""Path -> the same with LTO, and its ceilings."""
 
 
 def _pass_through() -> list[Goal]:
@@ -70,18 +75,17 @@ def _pass_through() -> list[Goal]:
 
 def _with_lto(goal: Goal) -> Goal:
     """Return the same goal for programs into which the linker inlines the library."""
-    path, *floors = {
-        paths.LIBRARY: (paths.LTO, paths.FLOOR_LTO, paths.MARKED_LTO),
-        paths.BATCH: (paths.LTO_BATCH, paths.FLOOR_LTO_BATCH),
-    }[goal.path]
+    path, *floors = _LTO[goal.path]
     text = f"{goal.text}, static with LTO"
     return replace(goal, text=text, path=path, ceilings=tuple(floors))
 
 
 def _batch() -> list[Goal]:
     def goal(text: str, path: str, against: str | None, limit: float) -> Goal:
-        floor = path.replace(paths.BATCH, paths.FLOOR_BATCH)
-        return Goal("Batch, u64", text, path, _WORD, against, limit, (floor,))
+        floors = [path.replace(paths.BATCH, paths.FLOOR_BATCH)]
+        if path == paths.BATCH:
+            floors.append(paths.MARKED_BATCH)
+        return Goal("Batch, u64", text, path, _WORD, against, limit, tuple(floors))
 
     batch = paths.BATCH
     faster = goal(">= 5.5x vDSO", batch, paths.VDSO, 5.5)
@@ -170,8 +174,9 @@ def _bound(ceiling: str, cell: Cell, ns: float, faster: float) -> str:
     if ceiling.startswith(paths.CEILING):
         each = f"{ns / cell.size:.3f} ns per byte"
         return f"ChaCha20 alone on this CPU: {each}, {faster:.1f}x vDSO"
-    mark = ", with a mark" if ceiling.startswith(paths.MARKED) else ""
-    return f"the least for such a call{mark}: {ns:.2f} ns, {faster:.2f}x vDSO"
+    marked = ceiling.startswith((paths.MARKED, paths.MARKED_BATCH))
+    marks = ", with marks" if marked else ""
+    return f"the least for such a call{marks}: {ns:.2f} ns, {faster:.2f}x vDSO"
 
 
 def _seen(goal: Goal, cell: Cell, found: Estimate) -> str:

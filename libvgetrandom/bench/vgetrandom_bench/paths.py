@@ -24,11 +24,14 @@ FLOOR = "vDSO, wrapped"
 """The vDSO function behind a function of a shared library that does nothing else."""
 FLOOR_LTO = "vDSO, wrapped, LTO"
 MARKED = "vDSO, marked"
-"""The same, and marks the state as busy, since a signal handler may draw, too."""
+"""The same with a mark that the state is busy, since a signal handler may draw, too."""
 MARKED_LTO = "vDSO, marked, LTO"
 FLOOR_BATCH = "bare buffer"
 """Numbers of a buffer, erased, without what makes that safe."""
 FLOOR_LTO_BATCH = "bare buffer, LTO"
+MARKED_BATCH = "buffer, marked"
+"""The same with such a mark, and one that the kernel has not dropped the buffer."""
+MARKED_LTO_BATCH = "buffer, marked, LTO"
 GO_CHACHA8 = "Go math/rand/v2"
 THREAD_RNG = "Rust ThreadRng"
 
@@ -72,10 +75,12 @@ def random_paths(built: Built) -> list[RandomPath]:
         *_by_simd(built, CEILING, "ceiling", simd),
         _in_c(built, FLOOR, "floor_pass_through"),
         _in_c(built, FLOOR_LTO, "floor_pass_through_lto"),
-        _in_c(built, MARKED, "floor_marked"),
-        _in_c(built, MARKED_LTO, "floor_marked_lto"),
+        _in_c(built, MARKED, "floor_pass_through_marked"),
+        _in_c(built, MARKED_LTO, "floor_pass_through_marked_lto"),
         _in_c(built, FLOOR_BATCH, "floor_batch"),
         _in_c(built, FLOOR_LTO_BATCH, "floor_batch_lto"),
+        _in_c(built, MARKED_BATCH, "floor_batch_marked"),
+        _in_c(built, MARKED_LTO_BATCH, "floor_batch_marked_lto"),
         *_by_simd(built, FLOOR_BATCH, "floor_batch_simd", simd),
         _in_c(built, "OpenSSL", "openssl", package="libssl-dev"),
         _in_c(built, "libsodium", "sodium", package="libsodium-dev"),

@@ -14,6 +14,7 @@ enum {
 struct floor_thread {
 	void *state;
 	uint32_t busy;
+	uint32_t intact;
 	uint32_t left;
 	uint32_t start[4];
 	uint64_t numbers[NUMBERS];
@@ -60,9 +61,10 @@ static noinline void refill(void)
 	floor_config.chacha20->expand((uint8_t *)thread.numbers, sizeof(thread.numbers), key,
 				      thread.start);
 	thread.left = NUMBERS;
+	thread.intact = 1;
 }
 
-uint64_t floor_u64(void)
+static always_inline uint64_t take(void)
 {
 	uint64_t number;
 
@@ -70,5 +72,27 @@ uint64_t floor_u64(void)
 		refill();
 	number = thread.numbers[--thread.left];
 	thread.numbers[thread.left] = 0;
+	return number;
+}
+
+uint64_t floor_u64(void)
+{
+	return take();
+}
+
+uint64_t floor_u64_marked(void)
+{
+	uint64_t number;
+
+	if (unlikely(READ_ONCE(thread.busy)))
+		return 0;
+	WRITE_ONCE(thread.busy, 1);
+	signal_fence();
+	number = take();
+	drop_fence();
+	if (unlikely(!READ_ONCE(thread.intact)))
+		refill();
+	signal_fence();
+	WRITE_ONCE(thread.busy, 0);
 	return number;
 }

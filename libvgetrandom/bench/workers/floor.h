@@ -30,10 +30,14 @@ void floor_begin(unsigned int index, void *state);
 /* The vDSO function. */
 ssize_t floor_draw(void *buf, size_t len, unsigned int flags);
 
-/* The same with the mark of a busy state, which alone keeps signal handlers from using it too. */
-ssize_t floor_draw_marked(void *buf, size_t len, unsigned int flags);
-
 /* A number from the thread's buffer, erased there. */
 uint64_t floor_u64(void);
+
+/*
+ * The same with the marks that the library needs: that the state is busy, since a signal handler
+ * may draw, too, and that the kernel has not dropped the buffer.
+ */
+ssize_t floor_draw_marked(void *buf, size_t len, unsigned int flags);
+uint64_t floor_u64_marked(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A number of a buffer, at the least that it costs: see floor.h. The argument names the vector
- * instructions.
+ * instructions. It is built twice, with DRAW as each of the functions.
  */
 #include "floor.h"
 #include "simd.h"
@@ -28,7 +28,7 @@ static inline void draw(void *buf, size_t len)
 	for (size_t done = 0; done < len; done += sizeof(word)) {
 		size_t rest = len - done;
 
-		word = floor_u64();
+		word = DRAW();
 		memcpy((uint8_t *)buf + done, &word, rest < sizeof(word) ? rest : sizeof(word));
 	}
 }

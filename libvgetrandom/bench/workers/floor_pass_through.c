@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The vDSO function behind a function of a shared library: see floor.h. It is built twice, with each
- * of its functions as DRAW.
+ * The vDSO function behind a function of a shared library: see floor.h. It is built twice, with
+ * DRAW as each of the functions.
  */
 #include "floor.h"
 #include "vdso_states.h"
