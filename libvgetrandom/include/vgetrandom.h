@@ -2,8 +2,9 @@
 /*
  * Random numbers of the kernel's generator without a system call, for programs on any libc.
  *
- * Any thread, and a signal handler at any moment, may call these functions. Programs that fork need
- * not do anything. SECURITY.md says what is promised and what is not.
+ * Any thread, and a signal handler at any moment, may call these functions; handlers must not call
+ * vgetrandom_prewarm() and vgetrandom_release(). Programs that fork need not do anything.
+ * SECURITY.md says what is promised and what is not.
  *
  * A call needs up to 3 KiB of stack: an alternative stack for signals must be larger than
  * sysconf(_SC_MINSIGSTKSZ) by that.
@@ -40,8 +41,8 @@ extern "C" {
  * errno. The vDSO function does not reject flags that contradict each other, GRND_RANDOM and
  * GRND_INSECURE.
  *
- * Returns the number of bytes written to buf, or a negative error number: those of getrandom(2)
- * except EFAULT, which is a SIGSEGV here.
+ * Returns the number of bytes written to buf, or a negative error number: those of getrandom(2). A
+ * bad buf is a SIGSEGV here, and EFAULT only where a system call serves.
  */
 VGETRANDOM_MUST_USE
 ssize_t vgetrandom(void *buf, size_t len, unsigned int flags);
@@ -51,7 +52,7 @@ ssize_t vgetrandom(void *buf, size_t len, unsigned int flags);
  * for example in a sandbox: not for memory, and not in signal handlers nested up to three deep. One
  * remains, which no program can avoid: the vDSO function itself calls getrandom(2) for a new key
  * when the kernel has reseeded its generator, about once a minute, when the kernel took the state's
- * page back, and after a fork.
+ * page back, and after a fork. Not for signal handlers: libc may allocate memory for it.
  *
  * Returns 0, or a negative error number if calls of this thread will make system calls: -ENOSYS if
  * the kernel offers no vDSO function, -ENOMEM if there is no memory, or an error of getrandom(2).

@@ -202,10 +202,9 @@ static always_inline bool get(void *out, void *late, uint32_t size)
 	return false;
 }
 
-/* "inline" only for link-time optimization, which leaves functions of this size alone otherwise. */
-api inline uint32_t vgetrandom_batch_u32(void)
+api_inline uint32_t vgetrandom_batch_u32(void)
 {
-	uint32_t value, late;
+	uint32_t value = 0, late;
 
 	if (likely(get(&value, &late, sizeof(value))))
 		return value;
@@ -214,9 +213,9 @@ api inline uint32_t vgetrandom_batch_u32(void)
 	return value;
 }
 
-api inline uint64_t vgetrandom_batch_u64(void)
+api_inline uint64_t vgetrandom_batch_u64(void)
 {
-	uint64_t value, late;
+	uint64_t value = 0, late;
 
 	if (likely(get(&value, &late, sizeof(value))))
 		return value;

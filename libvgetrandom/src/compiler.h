@@ -9,9 +9,21 @@
 
 #define likely(x)     __builtin_expect(!!(x), 1)
 #define unlikely(x)   __builtin_expect(!!(x), 0)
-#define api           __attribute__((visibility("default")))
 #define noinline      __attribute__((noinline))
 #define always_inline inline __attribute__((always_inline))
+
+/*
+ * Functions of the interface, and those that link-time optimization should inline. On arm64 it must
+ * inline none: a compiler keeps the thread's address there while a function runs, and a coroutine
+ * may go on in another thread. On x86-64 each access to a thread's variable finds the thread anew.
+ */
+#if defined(__aarch64__)
+#define api        noinline __attribute__((visibility("default")))
+#define api_inline api
+#else
+#define api        __attribute__((visibility("default")))
+#define api_inline api inline
+#endif
 
 /* A signal handler sees everything above this as done, and nothing below it. */
 #define signal_fence() __asm__ volatile("" ::: "memory")

@@ -89,12 +89,26 @@ static void check_params(void)
 	check(params.size_of_opaque_state && params.mmap_flags, "no parameters");
 }
 
+/* Whatever the size of a state, it shares a page with its buffer. */
+static void check_room(void)
+{
+	struct config found = vgr_config;
+
+	for (size_t size = 1; size <= SLOT_STATE_MAX; size++) {
+		vgr_config.params.size_of_opaque_state = (uint32_t)size;
+		check(size + sizeof(struct slot_buffer) + vgr_slot_buffer_size() <= SLOT_PAGE_SIZE,
+		      "no room beside %zu bytes", size);
+	}
+	vgr_config = found;
+}
+
 int main(void)
 {
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
 	vgr_config_need();
 	check_units();
+	check_room();
 	if (!vdso)
 		cannot_run("this libc does not list the vDSO");
 	check((const void *)vgr_config.vdso == dlvsym(vdso, GETRANDOM, VERSION), "not the vDSO's");

@@ -73,6 +73,7 @@ STORES = {
 CORE = [
     ["fill_progress"],
     ["config_found"],
+    ["config_large_state"],
     ["batch_words"],
     ["memory_age"],
     ["bulk_keys"],
@@ -85,11 +86,13 @@ CORE = [
     ["threads_no_key"],
     ["sandbox_strict"],
     ["threads_churn", "400"],
+    ["plugin_unload", "tests/libplugin.so"],
     ["processes_duplicates", "300000"],
     ["residue_calls"],
     ["memory_drop"],
     ["step_signal", "small", "batch_u64", "batch_look", "batch_refill", "release"],
     ["step_signal", "thread_end"],
+    ["step_signal", "all", "first"],
     ["step_longjmp", "small", "batch_u64", "release"],
     ["step_fork", "small", "bulk", "batch_u64"],
     ["step_drop", "bulk", "batch_u64"],
@@ -307,6 +310,7 @@ class Scratch:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL,
+            cwd=self.build,
             env=env,
             start_new_session=True,
         ) as running:
@@ -336,7 +340,7 @@ class Scratch:
         if self.machine_code() == self.good:
             return "same code"
         for test in suite:
-            if not self.make([f"tests/{test[0]}"]):
+            if not self.make(targets_of(test)):
                 return "compiler"
             failure = self.failure(test)
             if failure:
@@ -348,6 +352,11 @@ def limit() -> None:
     """Keep broken programs, which inherit this, from taking all memory and disk."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def targets_of(test: list[str]) -> list[str]:
+    """Return what a test is made of: its program, and files that it is given."""
+    return [f"tests/{test[0]}", *(word for word in test[1:] if "/" in word)]
 
 
 def suite_of(file: str) -> list[list[str]]:

@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "config.h"
-#include "pool.h"
+#include "pool_count.h"
 #include "step_paths.h"
 #include "sys.h"
 #include "thread.h"
@@ -232,8 +232,14 @@ static bool is_owned(const struct slot *slot)
 /* Otherwise the next thread to take them would draw from the same state. */
 static void check_pool(void)
 {
+	struct slot *taken[POOL_TAKES];
+
+	for (int i = 0; i < POOL_TAKES; i++) {
+		taken[i] = vgr_pool_take();
+		check(!is_owned(taken[i]), "the pool gives away a slot of this thread");
+	}
 	for (int i = 0; i < POOL_TAKES; i++)
-		check(!is_owned(vgr_pool_take()), "the pool gives away a slot of this thread");
+		vgr_pool_give(taken[i]);
 }
 
 static unsigned int count_owned(void)
@@ -267,6 +273,10 @@ _Noreturn static void play_rest(bool returned)
 	      vgetrandom_status_text(vgetrandom_status()));
 	shared->owned = count_owned();
 	check_pool();
+	if (event_played->returns) {
+		vgetrandom_release();
+		pool_check_taken(0);
+	}
 	while (wait(&status) > 0)
 		check(status == 0, "the copy failed, wait status %#x", status);
 	_exit(EXIT_SUCCESS);

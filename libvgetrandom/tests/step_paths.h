@@ -79,6 +79,8 @@ struct event {
 	bool cold;
 	/* Not for paths that end the thread. */
 	bool leaves;
+	/* All calls come to their end, and no slot is lost. */
+	bool returns;
 };
 
 /* Draws in all ways. A signal handler may call it. */

@@ -86,33 +86,59 @@ static void give_all(void)
 	_exit(EXIT_SUCCESS);
 }
 
-static void check_giving_at(const struct trace *trace, size_t index)
+/* Meanwhile a handler draws, and finds no idle slot: the thread keeps the one that it takes. */
+static void release_all(void)
 {
-	pid_t pid = stepper_start(give_all);
+	struct sigaction action = { .sa_handler = draw_in_between };
 
+	check(!sigaction(SIGUSR1, &action, NULL), "no handler");
+	check(!vgetrandom_prewarm(), "no prewarm");
+	for (struct slot *slot = vgr_thread.owned; slot; slot = slot->next)
+		slot->busy = 1;
+	stepper_mark();
+	vgetrandom_release();
+	stepper_mark();
+	check(!shared->drawn.count == !disturbed, "the signal did not come, or came too early");
+	vgetrandom_release();
+	pool_check_taken(0);
+	_exit(EXIT_SUCCESS);
+}
+
+static void check_giving_at(void (*child)(void), const struct trace *trace, size_t index)
+{
+	pid_t pid;
+
+	shared->drawn.count = shared->drawn.used = 0;
+	pid = stepper_start(child);
 	check(stepper_run_to(pid, trace, index), "never at instruction %zu again", index);
 	stepper_signal(SIGUSR1);
 	stepper_run_to_mark(pid);
 	check(stepper_end(pid) == EXIT_SUCCESS, "at instruction %zu", index);
 }
 
-static void check_giving(void (*way)(void), void (*meanwhile)(int))
+static void check_giving(void (*child)(void))
 {
 	struct trace trace;
 	pid_t pid;
 
-	give = way;
-	handler = meanwhile;
 	disturbed = false;
-	pid = stepper_start(give_all);
+	shared->drawn.count = shared->drawn.used = 0;
+	pid = stepper_start(child);
 	stepper_record(pid, &trace);
 	check(stepper_end(pid) == EXIT_SUCCESS, "undisturbed");
 	disturbed = true;
 	for (size_t i = 0; i < trace.count; i++) {
 		if (trace.visit[i] <= VISITS_MAX)
-			check_giving_at(&trace, i);
+			check_giving_at(child, &trace, i);
 	}
 	trace_free(&trace);
+}
+
+static void check_giving_all(void (*way)(void), void (*meanwhile)(int))
+{
+	give = way;
+	handler = meanwhile;
+	check_giving(give_all);
 }
 
 int main(int argc, char **argv)
@@ -121,12 +147,14 @@ int main(int argc, char **argv)
 		.handler = draw_in_between,
 		.inject = interrupt_twice,
 		.slots = 2,
+		.returns = true,
 	};
 
 	paths_prepare();
 	step_paths(argc, argv, &event);
-	check_giving(vgetrandom_release, hold_slot);
+	check_giving_all(vgetrandom_release, hold_slot);
 	/* Each slot is another thread's there. */
-	check_giving(give_others, give_others_and_hold_slot);
+	check_giving_all(give_others, give_others_and_hold_slot);
+	check_giving(release_all);
 	return 0;
 }

@@ -174,8 +174,19 @@ def test_a_program_may_have_the_names_that_it_likes(
     assert "a key of 32 bytes" in said and "no memory" not in said
 
 
-def test_with_lto_the_archive_is_inlined(installed: Installed, tmp_path: Path) -> None:
-    flags = installed.flags("--cflags", "--libs", "--static")
+@pytest.fixture(scope="module")
+def installed_for_lto(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Install what the README advises for link-time optimization."""
+    folder = tmp_path_factory.mktemp("lto")
+    (setup,) = re.findall(r"`(meson setup -Db_lto=true .*?)`", README)
+    call("env", "-C", SOURCE, *setup.split()[:-1], folder / "build", timeout=BUILD)
+    return install(folder / "build", folder / "prefix")
+
+
+def test_with_lto_the_archive_is_inlined(
+    installed_for_lto: Installed, tmp_path: Path
+) -> None:
+    flags = installed_for_lto.flags("--cflags", "--libs", "--static")
     functions = {}
     for lto in ("-flto", "-fno-lto"):
         program = tmp_path / f"program{lto}"
@@ -187,17 +198,41 @@ def test_with_lto_the_archive_is_inlined(installed: Installed, tmp_path: Path) -
 
 
 def test_with_lto_numbers_are_drawn_without_a_call(
-    installed: Installed, tmp_path: Path
+    installed_for_lto: Installed, tmp_path: Path
 ) -> None:
     """Compilers inline what is called once; a number is drawn in many places."""
     (tmp_path / "main.c").write_text(DRAWS)
     program = tmp_path / "program"
-    flags = installed.flags("--cflags", "--libs", "--static")
-    call("gcc", "-O2", "-flto", "-static", tmp_path / "main.c", "-o", program, *flags)
+    lto = ("gcc", "-O2", "-flto", "-o")
+    flags = installed_for_lto.flags("--cflags")
+    call(*lto, tmp_path / "main.o", "-c", tmp_path / "main.c", *flags)
+    libraries = installed_for_lto.flags("--libs", "--static")
+    (jumps,) = re.findall(r"`(-Wa,\S+)`", README)
+    said = call(*lto, program, "-static", jumps, tmp_path / "main.o", *libraries)
+    assert not said, said
     call(program)
     assert not {"vgetrandom_batch_u32", "vgetrandom_batch_u64"} & {
         line.split()[0] for line in call("nm", "--format=posix", program)
     }
+
+
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_without_lto_nothing_needs_the_same_compiler(
+    installed: Installed, archive: str
+) -> None:
+    """gcc's linker uses what is there for LTO also for programs without it."""
+    sections = call("objdump", "--section-headers", installed.find(archive))
+    assert not [line for line in sections if ".gnu.lto" in line]
+
+
+def test_with_lto_coroutines_change_threads_on_arm64(tmp_path: Path) -> None:
+    """Compilers keep the thread's address there: of x86-64, see test_*_optimized."""
+    cross = f"--cross-file={SOURCE / 'cross' / 'aarch64.ini'}"
+    setup = ("meson", "setup", "-Dbench=disabled", "-Db_lto=true", cross)
+    call(*setup, tmp_path, SOURCE, timeout=BUILD)
+    call("ninja", "-C", tmp_path, "tests/threads_coroutines", timeout=BUILD)
+    program = tmp_path / "tests" / "threads_coroutines"
+    call("qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu", program)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="an erratum of x86 CPUs")

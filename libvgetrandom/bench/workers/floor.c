@@ -35,9 +35,14 @@ void floor_begin(unsigned int index, void *state)
 	thread.start[2] = index;
 }
 
-ssize_t floor_draw(void *buf, size_t len, unsigned int flags)
+static always_inline ssize_t draw(void *buf, size_t len, unsigned int flags)
 {
 	return floor_config.vdso(buf, len, flags, thread.state, floor_config.state_size);
+}
+
+ssize_t floor_draw(void *buf, size_t len, unsigned int flags)
+{
+	return draw(buf, len, flags);
 }
 
 ssize_t floor_draw_marked(void *buf, size_t len, unsigned int flags)
@@ -48,7 +53,7 @@ ssize_t floor_draw_marked(void *buf, size_t len, unsigned int flags)
 		return -EBUSY;
 	WRITE_ONCE(thread.busy, 1);
 	signal_fence();
-	got = floor_draw(buf, len, flags);
+	got = draw(buf, len, flags);
 	signal_fence();
 	WRITE_ONCE(thread.busy, 0);
 	return got;
