@@ -3,7 +3,7 @@
  * Random numbers of the kernel's generator without a system call, for programs on any libc.
  *
  * Any thread, and a signal handler at any moment, may call these functions; handlers must not call
- * vgetrandom_prewarm() and vgetrandom_release(). Programs that fork need not do anything.
+ * vgetrandom_prewarm() or vgetrandom_release(). Programs that fork need not do anything.
  * SECURITY.md says what is promised and what is not.
  *
  * A call needs up to 3 KiB of stack: an alternative stack for signals must be larger than

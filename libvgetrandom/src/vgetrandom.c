@@ -25,7 +25,7 @@ static noinline ssize_t vgetrandom_slow(void *buf, size_t len, unsigned int flag
 	return got;
 }
 
-api ssize_t vgetrandom(void *buf, size_t len, unsigned int flags)
+api_inline ssize_t vgetrandom(void *buf, size_t len, unsigned int flags)
 {
 	struct slot *slot = thread_claim_ready();
 	ssize_t got;
