@@ -69,6 +69,8 @@ fn compiler() -> cc::Build {
         .flag("-fno-stack-protector")
         .flag("-fvisibility=hidden")
         .flag("-fno-semantic-interposition")
+        // rustc's linker could not use it, and gcc's only from a gcc of the same version.
+        .flag("-fno-lto")
         // Exists on arm64 only.
         .flag_if_supported("-mno-outline-atomics")
         // In debug builds as well: unoptimized code leaves secrets on the stack.

@@ -21,8 +21,6 @@ PYTHON_EXAMPLE = SOURCE / "examples" / "python.py"
 OWN_TO_MESON = {
     "-fdiagnostics-color=always",
     "-D_FILE_OFFSET_BITS=64",
-    "-flto=auto",
-    "-ffat-lto-objects",
 }
 """Arguments that say nothing of the machine code it makes of this library."""
 
