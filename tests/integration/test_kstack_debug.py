@@ -1,8 +1,10 @@
 """The series on kernels that check themselves: lockdep, PREEMPT_RT, KCSAN.
 
 What such a kernel complains about fails a proof. ``seeds`` cannot put memory back on
-the first two.
+the first two. Each kind of rule is also broken on purpose, and complained about.
 """
+
+import re
 
 import pytest
 from kunit import kunit_boot, results_of
@@ -44,6 +46,14 @@ OTHERS_RACES = (r"^BUG: KCSAN: data-race in (?!.*kstack)",)
 SHORT = ("leak", "early")
 """On the slower kernels, others take longer than a boot may say nothing."""
 PROOFS = {"lockdep": (*SHORT, "storm", "ways"), "rt": SHORT, "kcsan": SHORT}
+BROKEN = {
+    "unsafe-lock": ("lockdep", r"inconsistent lock state"),
+    "bare-rcu": ("lockdep", r"suspicious RCU usage"),
+    "preemptible": ("lockdep", r"using __this_cpu_read\(\) in preemptible"),
+    "idle-lock": ("rt", r"sleeping function called from invalid context"),
+    "race": ("kcsan", r"KCSAN: data-race in .*kstack"),
+}
+"""Sabotage -> the kernel that complains of it, and how."""
 
 
 def on(kernel: str) -> Feature:
@@ -79,3 +89,12 @@ def test_the_kunit_tests_pass(kernel: str) -> None:
     boot = kunit_boot(whole, "randomize_kstack", "randomize_kstack_offset=on")
     assert set(results_of(boot).values()) == {"ok"}
     assert not boot_complaints(whole.plan, boot)
+
+
+@pytest.mark.parametrize("sabotage", BROKEN)
+def test_a_broken_rule_is_complained_about(sabotage: str) -> None:
+    kernel, said = BROKEN[sabotage]
+    whole = prepared(planner().prove(on(kernel), ["none"], ["early"]))
+    options = f"randomize_kstack_offset=on kstack_sabotage={sabotage}"
+    found = boot_complaints(whole.plan, kunit_boot(whole, "randomize_kstack", options))
+    assert any(re.search(said, line) for line in found), found

@@ -1,0 +1,94 @@
+"""What states and keys begin with at boot: nothing of it comes again in another boot.
+
+CPUs that never come keep the keys that they were given, and kernel threads their states.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab import ARCH, new_machine, planner, prepared
+
+from temper.catalog import feature_named
+from temper.kernel import Cache
+from temper.machine import BootRequest, Watcher
+from temper.paths import REPOSITORY
+from temper.progress import Quiet
+from temper.record.wire import Samples
+from temper.run.initramfs import pack
+from temper.run.programs import build_programs, programs
+from temper.workloads import TARGET
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
+
+KSTACK = feature_named("kstack")
+BOOTS = 100
+"""By birthdays, that no two are alike shows some 9 bits of a boot's at least."""
+CPUS = 8
+"""As many as the lab's kernels take."""
+FEWEST_STATES = 20
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def _program() -> Path:
+    planned = programs(
+        ARCH,
+        Path(__file__).parent,
+        {"first_keys": ("first_keys.c",)},
+        "tests of kstack's first keys",
+        include=[TARGET, KSTACK.folder / "proof"],
+    )
+    (program,) = build_programs(planned, ARCH, Cache(), Quiet())
+    return program
+
+
+def boots(folder: Path, sabotage: str) -> Iterator[dict[str, list[int]]]:
+    """Boot the machine over and over; yield what each boot began with, by its name."""
+    setup = prepared(planner().prove(KSTACK, ["none"], ["leak"])).setups["none"]
+    machine = new_machine()
+    job = [f"channel {machine.channel}", "module kstack_probe"]
+    job += [f"run first_keys {CPUS}"]
+    request = BootRequest(
+        image=setup.image,
+        initramfs=pack(job, [*setup.files, _program()], folder),
+        cmdline=f"{KSTACK.sabotage.cmdline} maxcpus=1 kstack_sabotage={sabotage}",
+        cpu="",
+        exact=False,
+        cpus=CPUS,
+    )
+    for number in range(BOOTS):
+        work = folder / f"boot-{number}"
+        work.mkdir()
+        lists: dict[str, list[int]] = {}
+        for record in machine.boot(request, work, Watcher()).records:
+            if isinstance(record, Samples):
+                lists.setdefault(record.name, []).extend(record.values)
+        yield lists
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "alike"),
+    [("none", False), ("first-seeds", True), ("twelve-bits", True)],
+)
+def test_nothing_comes_again(folder: Path, sabotage: str, alike: bool) -> None:
+    seen: dict[str, set[int]] = {"first_key": set(), "first_state": set()}
+    again = dict.fromkeys(seen, False)
+    for began_with in boots(folder, sabotage):
+        assert len(began_with["first_key"]) == CPUS - 1
+        assert len(began_with["first_state"]) >= FEWEST_STATES
+        for name, values in began_with.items():
+            again[name] |= len({*values}) < len(values) or not seen[name].isdisjoint(values)
+            seen[name].update(values)
+        if all(again.values()):
+            break
+    assert again == dict.fromkeys(seen, alike)
