@@ -42,9 +42,16 @@ int main(int argc, char **argv)
 
 	for (size_t cpu = 1; cpu < cpus; cpu++)
 		keys[cpu - 1] = (long)read_generator(probe, symbol, cpu).cpu_state[0];
-	for (long task = KTHREADD; task < THREADS; task++)
-		if (is_kernel_thread(task))
-			states[threads++] = read_state_of(probe, (pid_t)task);
+	for (long task = KTHREADD; task < THREADS; task++) {
+		struct kstack_probe_task asked = { .task = (uint64_t)task };
+
+		if (!is_kernel_thread(task))
+			continue;
+		if (!ioctl(probe, KSTACK_PROBE_TASK_STATE, &asked))
+			states[threads++] = (long)asked.state;
+		else if (errno != ESRCH)
+			fail("state of a thread");
+	}
 	print_samples("first_key", keys, cpus - 1);
 	print_samples("first_state", states, threads);
 	free(keys);

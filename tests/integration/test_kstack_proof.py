@@ -19,7 +19,7 @@ KSTACK = feature_named("kstack")
 DISTINCT = {
     **dict.fromkeys(("off", "floor", "temper-off", "constant"), 1),
     **dict.fromkeys(("stock", "lfsr", "temper", "skewed"), 64),
-    **dict.fromkeys(("none", "nohz-full", "naps", "no-random"), 64),
+    **dict.fromkeys(("none", "nohz-full", "naps", "no-random", "linear-bit"), 64),
     "three-bits": 8,
     "alternating": 2,
 }
@@ -69,6 +69,11 @@ CAUGHT_BY = {
     "sleeper-key": {"seeds"},
     "restored-key": {"seeds"},
     "waking-key": {"seeds"},
+    "setuid-state": {"ways"},
+    "namespace-state": {"ways"},
+    "thread-key": {"leak"},
+    "half-key": {"seeds"},
+    "linear-bit": {"prediction"},
 }
 
 # Their kernel with nothing broken; it can stop its tick.
@@ -192,8 +197,8 @@ def test_an_lfsr_is_solved_from_a_few_leaks(all_proved_anywhere: Answer) -> None
 @pytest.mark.parametrize(
     "scene",
     [
-        *("spinning", "napping", "slept", "second_cpu", "second_cpu_napping"),
-        *("online", "hotplug", "suspended"),
+        *("spinning", "napping", "thread", "slept"),
+        *("second_cpu", "second_cpu_napping", "online", "hotplug", "suspended"),
     ],
 )
 def test_every_scene_lands_where_keys_stay(all_proved: Answer, scene: str) -> None:
@@ -291,6 +296,8 @@ TOLD_BY = {
     "vfork-state": {"vforked"},
     "exec-state": {"execd"},
     "signal-state": {"signalled", "traced"},
+    "setuid-state": {"became"},
+    "namespace-state": {"namespaced"},
 }
 
 

@@ -15,11 +15,11 @@ PARAMS = ("lifetime_ms", "late_ms", "level", "margin")
 leak = judge_named(FEATURES / "kstack", "leak", PARAMS)
 
 SERVED = (
-    *("spinning", "napping", "second_cpu", "second_cpu_napping", "online"),
+    *("spinning", "napping", "thread", "second_cpu", "second_cpu_napping", "online"),
     *("slept", "hotplug"),
 )
 FOREIGN = ("other_cpu", "other_cpu_napping", "other_task")
-AT_ONCE = SERVED[:5]
+AT_ONCE = SERVED[:6]
 CALLS, LASTING = 40_000, 60
 BOUND = 26
 

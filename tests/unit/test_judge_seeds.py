@@ -241,6 +241,18 @@ def test_a_key_that_outlasts_a_nap_is_noticed() -> None:
     assert verdict.reasons == [f"4 of {NAPS} keys outlast a nap"]
 
 
+@pytest.mark.parametrize("half", [0xFFFFFFFF, ~0xFFFFFFFF])
+def test_a_half_of_a_key_that_outlasts_naps_is_noticed(half: int) -> None:
+    found = samples()
+    before, after = found["seed_nap_before"], found["seed_nap_key"]
+    after[:2] = after[:2] & ~half | before[:2] & half
+    assert judge(found).outcome is Outcome.BLOCKED
+    after[:3] = after[:3] & ~half | before[:3] & half
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    assert verdict.reasons == [f"half of 3 of {NAPS} keys outlasts a nap"]
+
+
 def test_naps_whose_ticks_were_held_back_do_not_count() -> None:
     found = samples()
     found["seed_nap_before"][3:6] = found["seed_nap_key"][3:6] = 0

@@ -15,7 +15,7 @@ from temper.stats.judging import Arrays, Verdict
 ways = judge_named(FEATURES / "kstack", "ways", ("level", "margin"))
 
 ASKED = ("read", "write", "lseek", "user", "traced", "forked")
-BEGUN = ("thread", "vforked", "execd", "signalled")
+BEGUN = ("became", "thread", "vforked", "namespaced", "execd", "signalled")
 CALLS, EACH, MANY = 8_192, 64, 512
 
 

@@ -90,11 +90,18 @@ def _stuck(stuck: Ints, of_cpu: Ints) -> Found:
 
 
 def _outlasting(before: Ints, after: Ints) -> Found:
-    """Count the keys that a CPU still has after a nap."""
-    same = int(np.count_nonzero((after != 0) & (after == before)))
-    said = f"{same} of {len(after)} keys outlast a nap"
-    many = same > _BY_LATE_TICKS * len(after)
-    return Found({"nap_keys_outlasting": float(same)}, [said] if many else [])
+    """Count the keys that a CPU still has after a nap, or of which it has half."""
+    differ = (after ^ before)[after != 0]
+    same = int(np.count_nonzero(differ == 0))
+    low, high = differ % (1 << _HALF), differ >> _HALF
+    half = int(np.count_nonzero((low == 0) ^ (high == 0)))
+    complaints = []
+    if same > _BY_LATE_TICKS * len(after):
+        complaints.append(f"{same} of {len(after)} keys outlast a nap")
+    if half > _HALVES_BY_LUCK:
+        complaints.append(f"half of {half} of {len(after)} keys outlasts a nap")
+    figures = {"nap_keys_outlasting": float(same), "nap_keys_halved": float(half)}
+    return Found(figures, complaints)
 
 
 def _served(

@@ -23,6 +23,7 @@ _SERVED = {
     "spinning": "after {bound} ms",
     "napping": "after {bound} ms between naps",
     "slept": "after {bound} ms after a long sleep",
+    "thread": "after {bound} ms in a thread",
     "second_cpu": "after {bound} ms on CPU 1",
     "second_cpu_napping": "after {bound} ms on CPU 1 between naps",
     "online": "after {bound} ms on a CPU that came back",
@@ -35,7 +36,10 @@ _FOREIGN = {
     "other_cpu_napping": "on another CPU between naps",
     "other_task": "of another task on the CPU",
 }
-_MUST_LAND = ("spinning", "napping", "second_cpu", "second_cpu_napping", "online")
+_MUST_LAND = (
+    *("spinning", "napping", "thread", "second_cpu", "second_cpu_napping"),
+    "online",
+)
 """Scenes that draw at once, in which the state that was read must serve at first."""
 
 
@@ -133,8 +137,8 @@ def leak(
     figures |= {f"{scene}_served_ms": float(ms) for scene, ms in served.items()}
     sound = (
         f"the state that was read serves for {max(served.values())} ms at most, at "
-        f"work, between naps, after a sleep{_and_suspend(scenes)} and after hotplug, "
-        "and never for another CPU or another task; "
+        f"work, between naps, in a thread, after a sleep{_and_suspend(scenes)} and "
+        "after hotplug, and never for another CPU or another task; "
         f"after {bound} ms {noticed_text(figures['noticeable'])}"
     )
     return concluded_by(landed, small, sound, figures)

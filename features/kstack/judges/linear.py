@@ -1,14 +1,9 @@
 """Judge of the proof that one task's positions do not tell another's: over GF(2).
 
-The attack knows nothing of the generator, only that it may be linear: every bit of
-a later position is the exclusive or of some bits of the last positions, and
-perhaps 1. Which ones, Gaussian elimination finds in the attacker's own leaks.
+The attack knows nothing of the generator, only that it may be linear: see relations.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from temper.stats.judging import (
     Arrays,
@@ -20,21 +15,12 @@ from temper.stats.judging import (
 )
 
 from .claim import Claim
-from .gf2 import Bits, bits_of, solve, with_one
+from .gf2 import bits_of
 from .measures import concluded_by, luck, noticeable, noticed_text, percent
+from .relations import LEAKS, enough, learn, numbers
 
-_LEAKS = 40
-"""Positions that a relation may look back at."""
 _LEADS = 64
 """How many calls later the predicted one may be."""
-_SPARE = 64
-"""Equations more than unknowns: a wrong relation fits them by luck 1 in 2 ** 64."""
-_TRIES = 4
-"""Another task's call in between spoils equations; another part may be clean."""
-_CHECKED = 2_000
-"""Windows that a relation is checked on."""
-_HOLDS = 0.75
-"""Of them it must hold in so many: by luck it does in half."""
 
 
 def linear(
@@ -59,15 +45,15 @@ def linear(
     victim = samples.get("victim_position", np.array([], dtype=np.int64))
     rounds = min(len(attacker) // k, len(victim) // m)
     half = rounds // 2
-    leaks = min(_LEAKS, k // 3)
+    leaks = min(LEAKS, k // 3)
     leads = min(_LEADS, (k - leaks) // 2)
     equations = half * (k - leaks - leads)
-    if leads <= m or equations < 2 * (leaks * claim.bits + _SPARE):
+    if leads <= m or equations < 2 * enough(leaks, claim.bits):
         return unsupported(f"{rounds} rounds of {k} and {m} calls are too few to judge")
     mine = claim.numbers(attacker[: rounds * k])[0].reshape(rounds, k)
     theirs = claim.numbers(victim[: rounds * m])[0].reshape(rounds, m)
-    found = _learn(bits_of(mine[:half], claim.bits), leaks, leads)
-    predicted = _numbers(found.predict(bits_of(mine[half:, -leaks:], claim.bits)))
+    found = learn(bits_of(mine[:half], claim.bits), leaks, leads)
+    predicted = numbers(found.predict(bits_of(mine[half:, -leaks:], claim.bits)))
     # Shape (gaps,): how often the victim's positions came so many calls later.
     hits = [
         int(np.count_nonzero(predicted[:, gap : gap + m] == theirs[half:]))
@@ -115,70 +101,13 @@ def _verdict(
     return concluded_by(landed, small, sound, figures)
 
 
-@dataclass(frozen=True)
-class _Relations:
-    """What was learnt of the bits of later positions."""
-
-    masks: Bits
-    """Which bits of a window, and of 1, each is the sum of; (leaks * bits + 1, n)."""
-    holds: NDArray[np.bool_]
-    """Which relations held where they were checked; shape (leads, bits)."""
-
-    def predict(self, window: Bits) -> Bits:
-        """Return the later bits for windows; (n, leaks, bits) -> (n, leads, bits)."""
-        flat = with_one(window.reshape(len(window), -1))
-        # In float32 the sums are exact, and the product is one of a library.
-        sums = flat.astype(np.float32) @ self.masks.astype(np.float32)
-        return (
-            (sums.astype(np.int64) & 1).astype(np.uint8).reshape(-1, *self.holds.shape)
-        )
-
-
-def _learn(rounds: Bits, leaks: int, leads: int) -> _Relations:
-    """Learn from the attacker's bits; ``rounds`` has shape (rounds, k, bits).
-
-    Of several tries each bit keeps the relation that holds most often elsewhere.
-    """
-    windows, later = _windows(rounds, leaks, leads)
-    enough = windows.shape[1] + _SPARE
-    checked = np.linspace(0, len(windows) - 1, _CHECKED).astype(int)
-    shape = (leads, rounds.shape[2])
-    masks = np.zeros((windows.shape[1], later.shape[1]), dtype=np.uint8)
-    best = np.zeros(later.shape[1])
-    for start in np.linspace(0, len(windows) - enough, _TRIES).astype(int):
-        tried = _Relations(
-            solve(windows[start : start + enough], later[start : start + enough]),
-            np.zeros(shape, dtype=bool),
-        )
-        guesses = tried.predict(windows[checked, :-1]).reshape(len(checked), -1)
-        right = np.mean(guesses == later[checked], axis=0)
-        better = right > best
-        masks[:, better], best[better] = tried.masks[:, better], right[better]
-    return _Relations(masks, (best >= _HOLDS).reshape(shape))
-
-
-def _windows(rounds: Bits, leaks: int, leads: int) -> tuple[Bits, Bits]:
-    """Return the bits of each window and 1, and those of the positions after it."""
-    count = rounds.shape[1] - leaks - leads + 1
-    places = np.arange(count)[:, np.newaxis]
-    before = rounds[:, places + np.arange(leaks)]
-    after = rounds[:, places + leaks + np.arange(leads)]
-    flat = before.reshape(len(rounds) * count, -1)
-    return with_one(flat), after.reshape(len(rounds) * count, -1)
-
-
 def _leaks_needed(mine: Ints, bits: int, leaks: int, leads: int) -> int:
     """Return how few positions predict all bits of the next one; 0 if none do."""
     low, high = 1, leaks + 1
     while low < high:
         middle = (low + high) // 2
-        if middle > leaks or _learn(bits_of(mine, bits), middle, 1).holds.all():
+        if middle > leaks or learn(bits_of(mine, bits), middle, 1).holds.all():
             high = middle
         else:
             low = middle + 1
     return low if low <= leaks else 0
-
-
-def _numbers(bits: Bits) -> Ints:
-    weights = 1 << np.arange(bits.shape[-1], dtype=np.int64)
-    return np.asarray(bits.astype(np.int64) @ weights)

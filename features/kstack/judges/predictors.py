@@ -3,11 +3,15 @@
 Each one looks at what came before a call and names the value it expects next. They
 are the predictors of NIST SP 800-90B, section 6.3.7 to 6.3.10, reduced to what has
 no state of its own: last value, lag, step, and successor tables (Markov) that are
-learnt on one half of the sequence and used on the other.
+learnt on one half of the sequence and used on the other. Linear relations, which are
+learnt in the same way, are none of NIST's.
 """
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .gf2 import bits_of
+from .relations import LEAKS, enough, learn, numbers
 
 Sequence = NDArray[np.int64]
 """Bin numbers, from 0, in the order they were seen; shape (n,)."""
@@ -36,6 +40,9 @@ def predictor_hits(train: Sequence, test: Sequence, bins: int) -> dict[str, Hits
     hits["most common"] = np.asarray(test == _most_common(train, bins))
     hits["successor of one"] = _successors(train, test, bins, 1)
     hits["successor of two"] = _successors(train, test, bins, 2)
+    bits = max(1, (bins - 1).bit_length())
+    if min(len(train), len(test)) > LEAKS + 2 * enough(LEAKS, bits):
+        hits["linear relations"] = _related(train, test, bits)
     return hits
 
 
@@ -63,3 +70,11 @@ def _contexts(values: Sequence, bins: int, order: int) -> Sequence:
     for back in range(order):
         contexts = contexts * bins + values[back : back + count]
     return contexts
+
+
+def _related(train: Sequence, test: Sequence, bits: int) -> Hits:
+    """Predict each bit by the relation that held for it, if there was one."""
+    found = learn(bits_of(train[np.newaxis], bits), LEAKS, 1)
+    windows = np.lib.stride_tricks.sliding_window_view(test[:-1], LEAKS)
+    expected = numbers(found.predict(bits_of(windows, bits)))
+    return np.asarray(expected[:, 0] == test[LEAKS:])

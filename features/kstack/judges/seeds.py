@@ -53,9 +53,9 @@ def seeds(
     the same bits or the same number twice, or one has another's; if the upper half of
     later keys of a CPU lay in store, or a key comes again from the same memory; if bits
     of a word, or of a key and the other CPU's or the one before, are tied over GF(2);
-    if a key outlasts one nap in twenty; if ticks come without a key, or keys serve
-    longer by more than two fifths than ``lifetime_ms`` in the 90th percentile, or than
-    that and a tick, ``seed_tick_us``, in the 99th.
+    if a key outlasts one nap in twenty, or half of a key three naps; if ticks come
+    without a key, or keys serve longer by more than two fifths than ``lifetime_ms`` in
+    the 90th percentile, or than that and a tick, ``seed_tick_us``, in the 99th.
 
     UNSUPPORTED if there are too few states to notice 16 bits, too few keys to notice
     10, or 6 from the same memory, no naps or returns, or if a CPU has too few keys

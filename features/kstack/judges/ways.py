@@ -11,10 +11,12 @@ _WAYS = {
     "write": "by write",
     "lseek": "by lseek",
     "user": "for another user",
+    "became": "of tasks that change to another user",
     "traced": "by a traced task",
     "forked": "of many tasks",
     "thread": "in threads",
     "vforked": "after vfork",
+    "namespaced": "in another mount namespace",
     "execd": "after exec",
     "signalled": "after signals",
 }

@@ -11,6 +11,7 @@
  * Usage: leak CALLS (in each scene; fewer between naps)
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -462,6 +463,31 @@ static void play_round_of_task(const struct attack *a, struct drawn *d)
 	find_hits_of_task(a, d, state);
 }
 
+struct thread_draws {
+	const struct attack *a;
+	struct drawn *d;
+};
+
+static void *draw_in_thread(void *argument)
+{
+	const struct thread_draws *t = argument;
+	struct kstack_probe_state state = read_new_state(t->a, 0);
+
+	draw_spinning(t->a, t->d, counter());
+	find_hits(t->a, t->d, state, 0);
+	return NULL;
+}
+
+static void play_round_of_thread(const struct attack *a, struct drawn *d)
+{
+	struct thread_draws t = { .a = a, .d = d };
+	pthread_t thread;
+
+	stay_on_cpu(0);
+	if (pthread_create(&thread, NULL, draw_in_thread, &t) || pthread_join(thread, NULL))
+		fail("thread");
+}
+
 /*
  * @cpu: where the task draws
  * @leaked_cpu: whose part of the state was read
@@ -485,6 +511,7 @@ static const struct scene scenes[] = {
 	{ "spinning", 0, 0, NULL, draw_spinning, NULL, 100, NULL },
 	{ "napping", 0, 0, NULL, draw_napping, NULL, 30, NULL },
 	{ "slept", 0, 0, NULL, NULL, play_round_of_sleeper, 30, NULL },
+	{ "thread", 0, 0, NULL, NULL, play_round_of_thread, 100, NULL },
 	{ "second_cpu", 1, 1, NULL, draw_spinning, NULL, 100, NULL },
 	{ "second_cpu_napping", 1, 1, NULL, draw_napping, NULL, 30, NULL },
 	{ "online", 1, 1, read_online, draw_spinning, NULL, 100, NULL },

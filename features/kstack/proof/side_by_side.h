@@ -72,13 +72,18 @@ static inline long *shared_array(size_t count)
  * Not fork(), because the C library makes system calls of its own in the child: parent
  * and child would no longer be the same number of calls after the fork.
  */
-static inline pid_t fork_bare(void)
+static inline pid_t clone_bare(unsigned long flags)
 {
-	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	pid_t child = (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
 
 	if (child < 0)
 		fail("clone");
 	return child;
+}
+
+static inline pid_t fork_bare(void)
+{
+	return clone_bare(0);
 }
 
 static inline void expect_success(int status)

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
@@ -55,14 +56,19 @@ static void draw(int probe, long (*ask)(int), long *to, size_t calls)
 		to[i] = probe_checked(ask(probe));
 }
 
+static void become_other_user(void)
+{
+	if (setgid(OTHER_USER) || setuid(OTHER_USER))
+		fail("another user");
+}
+
 /* In a child of a task of that user. */
 static void draw_as_other_user(int probe, long *to, size_t calls)
 {
 	pid_t user = fork_bare(), task;
 
 	if (user == 0) {
-		if (setgid(OTHER_USER) || setuid(OTHER_USER))
-			fail("another user");
+		become_other_user();
 		task = fork_bare();
 		if (task == 0)
 			draw(probe, by_ioctl, to, calls);
@@ -71,6 +77,20 @@ static void draw_as_other_user(int probe, long *to, size_t calls)
 		_exit(0);
 	}
 	finish_task(user);
+}
+
+static void draw_after_change(int probe, long *to, size_t calls)
+{
+	for (size_t i = 0; i < calls; i += EACH) {
+		pid_t task = fork_bare();
+
+		if (task == 0) {
+			become_other_user();
+			draw(probe, by_ioctl, to + i, EACH);
+			_exit(0);
+		}
+		finish_task(task);
+	}
 }
 
 static void draw_in_forked(int probe, long *to, size_t calls)
@@ -153,6 +173,19 @@ static void draw_in_vforked(int probe, long *to, size_t calls)
 	}
 }
 
+/* By turns the parent and its child, both right after the child began. */
+static void draw_in_namespaces(int probe, long *to, size_t calls)
+{
+	for (size_t i = 0; i < calls; i += 2 * EACH) {
+		pid_t child = clone_bare(CLONE_NEWNS);
+
+		draw(probe, by_ioctl, to + i + (child ? 0 : EACH), EACH);
+		if (child == 0)
+			_exit(0);
+		finish_task(child);
+	}
+}
+
 /* Before anything else, so that all programs have made as many system calls. */
 static int draw_execd(void)
 {
@@ -224,10 +257,12 @@ static const struct way {
 	{ "write", by_write, NULL, 0 },
 	{ "lseek", by_lseek, NULL, 0 },
 	{ "user", NULL, draw_as_other_user, 0 },
+	{ "became", NULL, draw_after_change, EACH },
 	{ "traced", NULL, draw_traced, 0 },
 	{ "forked", NULL, draw_in_forked, MANY },
 	{ "thread", NULL, draw_in_threads, EACH },
 	{ "vforked", NULL, draw_in_vforked, EACH },
+	{ "namespaced", NULL, draw_in_namespaces, EACH },
 	{ "execd", NULL, draw_in_execd, EACH },
 	{ "signalled", NULL, draw_after_signals, EACH },
 };
