@@ -1,7 +1,8 @@
 """The series on kernels that check themselves: lockdep, PREEMPT_RT, KCSAN.
 
 What such a kernel complains about fails a proof. ``seeds`` cannot put memory back on
-the first two. Each kind of rule is also broken on purpose, and complained about.
+the first two. Rules are also broken on purpose, and complained about: those of locks,
+RCU, preemption and concurrent access, not those of entry code.
 """
 
 import re

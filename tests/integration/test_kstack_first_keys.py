@@ -27,7 +27,7 @@ pytestmark = [
 
 KSTACK = feature_named("kstack")
 BOOTS = 100
-"""By birthdays, that no two are alike shows some 9 bits of a boot's at least."""
+"""By birthdays, that no two are alike shows 8 bits of a boot's at least."""
 CPUS = 8
 """As many as the lab's kernels take."""
 FEWEST_STATES = 20
