@@ -290,7 +290,7 @@ def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
 
 # Sabotage -> the way that tells it, and no other: what the rest draw is sound.
 TOLD_BY = {
-    "only-root": {"user"},
+    "only-root": {"user", "became"},
     "only-untraced": {"traced"},
     "thread-state": {"thread"},
     "vfork-state": {"vforked"},

@@ -29,6 +29,9 @@ enum {
 	/* More than the boots differ by. */
 	ALIGNED_FORKS = 1000,
 	ALIGNED_SECONDS = 10,
+	/* Of a second, at whose end much of the kernel's own work begins, and tasks for it. */
+	ALIGNED_MS = 200,
+	BEGIN_MS = 500,
 	/* More tasks than the kernel itself makes meanwhile. */
 	KERNEL_TASKS = 50,
 	PHASES = 3,
@@ -58,9 +61,9 @@ static unsigned long tasks_so_far(void)
 	return tasks;
 }
 
-static void sleep_until(time_t second)
+static void sleep_until(time_t second, long ms)
 {
-	const struct timespec until = { .tv_sec = second };
+	const struct timespec until = { .tv_sec = second, .tv_nsec = ms * 1000000 };
 
 	if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
 		fail("clock_nanosleep");
@@ -137,9 +140,9 @@ static void align_with_twin(long *known)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	second = (now.tv_sec / ALIGNED_SECONDS + 1) * ALIGNED_SECONDS;
 	/* The kernel may make a task in that time, in one of the boots. */
-	sleep_until(second - 1);
+	sleep_until(second, ALIGNED_MS);
 	align_tasks(KERNEL_TASKS);
-	sleep_until(second);
+	sleep_until(second, BEGIN_MS);
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	known[0] = (long)tasks_so_far() % ALIGNED_FORKS;
 	known[1] = now.tv_sec * (1000000000 / ROUNDED_NS) +
