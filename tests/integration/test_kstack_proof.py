@@ -283,9 +283,8 @@ def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
     found = figures(proved, "time-seed", "twins")
     assert found["best_rate"] == 1
     assert found["keys_common"] == found["keys"]
-    # They are drawn in forks, of which where memory lies decides how many keep to the
-    # same tick in both boots. By chance, no two of 64 bits are the same.
-    assert found["states_common"] >= 1
+    # A tick that comes just before a fork may come just after it in the other boot.
+    assert found["states_common"] > 0.9 * found["states"]
 
 
 # Sabotage -> the way that tells it, and no other: what the rest draw is sound.
