@@ -20,12 +20,14 @@ from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan, Slot
+from temper.record.wire import AnyRecord, Samples
 from temper.run.execute import execute
 from temper.run.planner import Planner
 from temper.run.prepare import Prepared, Workshop, prepare
-from temper.run.programs import build_programs, target_programs
+from temper.run.programs import build_programs, programs, target_programs
 from temper.run.threads import threads
 from temper.store import Store
+from temper.workloads import TARGET
 
 ARCH = arch_named("x86_64")
 ARM64 = ("--arch", "arm64")
@@ -166,6 +168,29 @@ def init_program(arch: Arch = ARCH) -> Path:
     """Build or find the target's init."""
     (init,) = build_programs(target_programs(arch), arch, Cache(), Quiet())
     return init
+
+
+def guest_program(name: str, *include: Path) -> Path:
+    """Build or find the program of ``name``.c beside the tests, for a guest."""
+    folder = Path(__file__).parent
+    planned = programs(
+        ARCH,
+        folder,
+        {name: (f"{name}.c",)},
+        f"tests that run {name}",
+        include=[TARGET, *include],
+    )
+    (program,) = build_programs(planned, ARCH, Cache(), Quiet())
+    return program
+
+
+def samples_of(records: Iterable[AnyRecord]) -> dict[str, list[int]]:
+    """Return what a guest's programs sent, by its name."""
+    lists: dict[str, list[int]] = {}
+    for record in records:
+        if isinstance(record, Samples):
+            lists.setdefault(record.name, []).extend(record.values)
+    return lists
 
 
 def new_machine(kind: type[Tcg] = Tcg, arch: Arch = ARCH) -> Tcg:

@@ -3,21 +3,15 @@
 CPUs that never come keep the keys they were given, and kernel threads their states.
 """
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab import ARCH, new_machine, planner, prepared
+from lab import guest_program, new_machine, planner, prepared, samples_of
 
 from temper.catalog import feature_named
-from temper.kernel import Cache
 from temper.machine import BootRequest, Watcher
-from temper.progress import Quiet
-from temper.record.wire import Samples
 from temper.run.initramfs import pack
-from temper.run.programs import build_programs, programs
-from temper.workloads import TARGET
 
 pytestmark = [
     pytest.mark.integration,
@@ -33,33 +27,16 @@ CPUS = 8
 FEWEST_STATES = 20
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
-def _program() -> Path:
-    planned = programs(
-        ARCH,
-        Path(__file__).parent,
-        {"first_keys": ("first_keys.c",)},
-        "tests of kstack's first keys",
-        include=[TARGET, KSTACK.folder / "proof"],
-    )
-    (program,) = build_programs(planned, ARCH, Cache(), Quiet())
-    return program
-
-
 def boots(folder: Path, sabotage: str) -> Iterator[dict[str, list[int]]]:
     """Boot the machine over and over; yield what each boot began with, by its name."""
     setup = prepared(planner().prove(KSTACK, ["none"], ["leak"])).setups["none"]
+    program = guest_program("first_keys", KSTACK.folder / "proof")
     machine = new_machine()
     job = [f"channel {machine.channel}", "module kstack_probe"]
     job += [f"run first_keys {CPUS}"]
     request = BootRequest(
         image=setup.image,
-        initramfs=pack(job, [*setup.files, _program()], folder),
+        initramfs=pack(job, [*setup.files, program], folder),
         cmdline=f"{KSTACK.sabotage.cmdline} maxcpus=1 kstack_sabotage={sabotage}",
         cpu="",
         exact=False,
@@ -68,21 +45,17 @@ def boots(folder: Path, sabotage: str) -> Iterator[dict[str, list[int]]]:
     for number in range(BOOTS):
         work = folder / f"boot-{number}"
         work.mkdir()
-        lists: dict[str, list[int]] = {}
-        for record in machine.boot(request, work, Watcher()).records:
-            if isinstance(record, Samples):
-                lists.setdefault(record.name, []).extend(record.values)
-        yield lists
+        yield samples_of(machine.boot(request, work, Watcher()).records)
 
 
 @pytest.mark.parametrize(
     ("sabotage", "alike"),
     [("none", False), ("first-seeds", True), ("twelve-bits", True)],
 )
-def test_nothing_comes_again(folder: Path, sabotage: str, alike: bool) -> None:
+def test_nothing_comes_again(tmp_path: Path, sabotage: str, alike: bool) -> None:
     seen: dict[str, set[int]] = {"first_key": set(), "first_state": set()}
     again = dict.fromkeys(seen, False)
-    for began_with in boots(folder, sabotage):
+    for began_with in boots(tmp_path, sabotage):
         assert len(began_with["first_key"]) == CPUS - 1
         assert len(began_with["first_state"]) >= FEWEST_STATES
         for name, values in began_with.items():

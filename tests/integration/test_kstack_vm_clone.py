@@ -10,18 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from lab import ARCH, planner, prepared
+from lab import guest_program, planner, prepared, samples_of
 from vm_clone import Vm, loaded, started
 
 from temper.catalog import feature_named
-from temper.kernel import Cache
 from temper.machine import BootRequest
 from temper.paths import REPOSITORY
-from temper.progress import Quiet
-from temper.record.wire import Samples
 from temper.run.initramfs import pack
-from temper.run.programs import build_programs, programs
-from temper.workloads import TARGET
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -45,10 +40,7 @@ class Copy:
 
     @classmethod
     def of(cls, vm: Vm) -> "Copy":
-        lists: dict[str, list[int]] = {}
-        for record in vm.records():
-            if isinstance(record, Samples):
-                lists.setdefault(record.name, []).extend(record.values)
+        lists = samples_of(vm.records())
         return cls(lists["key"], *lists["told"])
 
 
@@ -64,7 +56,8 @@ class Machine:
             *("channel /dev/ttyS1", "module kstack_probe"),
             f"run copied_keys {READINGS}",
         ]
-        files = [*setup.files, _program()]
+        program = guest_program("copied_keys", KSTACK.folder / "proof", GUEST)
+        files = [*setup.files, program]
         self._request = BootRequest(
             image=setup.image,
             initramfs=pack(job, files, self._new_folder()),
@@ -94,18 +87,6 @@ class Machine:
         folder = self._folder / str(self._lives)
         folder.mkdir()
         return folder
-
-
-def _program() -> Path:
-    planned = programs(
-        ARCH,
-        Path(__file__).parent,
-        {"copied_keys": ("copied_keys.c",)},
-        "tests of copies of kstack's keys",
-        include=[TARGET, KSTACK.folder / "proof", GUEST],
-    )
-    (program,) = build_programs(planned, ARCH, Cache(), Quiet())
-    return program
 
 
 @pytest.fixture

@@ -79,31 +79,30 @@ static void draw_as_other_user(int probe, long *to, size_t calls)
 	finish_task(user);
 }
 
-static void draw_after_change(int probe, long *to, size_t calls)
+/* @before: what each task does first; NULL: nothing */
+static void draw_in_children(int probe, long *to, size_t calls, size_t each, void (*before)(void))
 {
-	for (size_t i = 0; i < calls; i += EACH) {
+	for (size_t i = 0; i < calls; i += each) {
 		pid_t task = fork_bare();
 
 		if (task == 0) {
-			become_other_user();
-			draw(probe, by_ioctl, to + i, EACH);
+			if (before)
+				before();
+			draw(probe, by_ioctl, to + i, each);
 			_exit(0);
 		}
 		finish_task(task);
 	}
 }
 
+static void draw_after_change(int probe, long *to, size_t calls)
+{
+	draw_in_children(probe, to, calls, EACH, become_other_user);
+}
+
 static void draw_in_forked(int probe, long *to, size_t calls)
 {
-	for (size_t i = 0; i < calls; i += MANY) {
-		pid_t task = fork_bare();
-
-		if (task == 0) {
-			draw(probe, by_ioctl, to + i, MANY);
-			_exit(0);
-		}
-		finish_task(task);
-	}
+	draw_in_children(probe, to, calls, MANY, NULL);
 }
 
 /* The tracer stops the task before and after each call. */
