@@ -463,6 +463,17 @@ static void play_round_of_task(const struct attack *a, struct drawn *d)
 	find_hits_of_task(a, d, state);
 }
 
+typedef void drawing(const struct attack *a, struct drawn *d, uint64_t begin);
+
+/* The state is that of the task that draws, with the part of @cpu. */
+static void leak_and_draw(const struct attack *a, struct drawn *d, size_t cpu, drawing *draw)
+{
+	struct kstack_probe_state state = read_new_state(a, cpu);
+
+	draw(a, d, counter());
+	find_hits(a, d, state, 0);
+}
+
 struct thread_draws {
 	const struct attack *a;
 	struct drawn *d;
@@ -471,10 +482,8 @@ struct thread_draws {
 static void *draw_in_thread(void *argument)
 {
 	const struct thread_draws *t = argument;
-	struct kstack_probe_state state = read_new_state(t->a, 0);
 
-	draw_spinning(t->a, t->d, counter());
-	find_hits(t->a, t->d, state, 0);
+	leak_and_draw(t->a, t->d, 0, draw_spinning);
 	return NULL;
 }
 
@@ -498,7 +507,7 @@ struct scene {
 	const char *name;
 	size_t cpu, leaked_cpu;
 	void (*prepare)(const struct attack *a);
-	void (*draw)(const struct attack *a, struct drawn *d, uint64_t begin);
+	drawing *draw;
 	/* Or how all of a round is played. */
 	void (*play)(const struct attack *a, struct drawn *d);
 	/* Percent of the calls, where they take long. */
@@ -526,9 +535,6 @@ enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
 
 static void play_round(const struct attack *a, const struct scene *scene, struct drawn *d)
 {
-	struct kstack_probe_state state;
-	uint64_t begin;
-
 	if (scene->play) {
 		scene->play(a, d);
 		return;
@@ -536,10 +542,7 @@ static void play_round(const struct attack *a, const struct scene *scene, struct
 	if (scene->prepare)
 		scene->prepare(a);
 	stay_on_cpu(scene->cpu);
-	state = read_new_state(a, scene->leaked_cpu);
-	begin = counter();
-	scene->draw(a, d, begin);
-	find_hits(a, d, state, 0);
+	leak_and_draw(a, d, scene->leaked_cpu, scene->draw);
 }
 
 /* How many calls there were in each millisecond since the leak, and how many hits. */
