@@ -3,7 +3,8 @@
 
 .venv/bin/python scripts/fleet_benchmark.py boots [COUNT]
     Makes 60 short boots, or COUNT, on one CPU without Dask, on one with a worker, and
-    on two with two workers. It takes two idle CPUs for its ratios to mean something.
+    on two with two workers, in five rounds of all three. It takes two idle CPUs for its
+    ratios to mean something.
 
 .venv/bin/python scripts/fleet_benchmark.py tasks [COUNT]
     Has 10,000, or COUNT, boots made that take no time, and stores none. So it measures
@@ -14,11 +15,13 @@
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from datetime import datetime
@@ -40,22 +43,44 @@ from temper.run.fleet import Fleet  # noqa: E402
 VARIANTS = 2
 EXACT = 2
 """Boots of each variant in the usual layout."""
+ROUNDS = 5
+"""A busy host changes its speed within minutes, so what is compared is measured side by
+side."""
+WAYS = {
+    "threads": ("0",),
+    "1 worker": ("0", "--on", "local"),
+    "2 workers": ("0,1", "--on", "local"),
+}
 
 
 def boots(count: int) -> None:
     """Boot the same on one CPU with and without Dask, and on two."""
-    plain = _price(count, "0")
-    one = _price(count, "0", "--on", "local")
-    two = _price(count, "0,1", "--on", "local")
-    for title, each in (("threads", plain), ("1 worker", one), ("2 workers", two)):
-        print(
-            f"{title}: {each['seconds']:.1f} s for {count} boots, "
-            f"{each['before']:.1f} s before and after them; {each['cpu']:.1f} s of CPU"
+    each = count // ROUNDS
+    rounds = [
+        {way: _price(each, *words) for way, words in WAYS.items()}
+        for _ in range(ROUNDS)
+    ]
+    for way in WAYS:
+        taken = [made[way] for made in rounds]
+        seconds, before, cpu = (
+            statistics.median(one[what] for one in taken) for what in taken[0]
         )
-    print(f"2 workers are {one['seconds'] / two['seconds']:.2f} times as fast as 1")
-    for what, name in (("seconds", "wall"), ("cpu", "CPU")):
-        overhead = one[what] / plain[what] - 1
-        print(f"1 worker takes {100 * overhead:+.1f} % more {name} time than threads")
+        print(
+            f"{way}: {seconds:.1f} s for {each} boots, {before:.1f} s before and after "
+            f"them; {cpu:.1f} s of CPU in all"
+        )
+    faster = _ratios(rounds, "1 worker", "2 workers")
+    print(f"2 workers are {faster} times as fast as 1")
+    longer = _ratios(rounds, "1 worker", "threads")
+    print(f"1 worker takes {longer} times as long as threads")
+
+
+def _ratios(
+    rounds: Sequence[Mapping[str, Mapping[str, float]]], one: str, other: str
+) -> str:
+    """Return the median ratio of two ways' seconds, with the least and the most."""
+    found = [made[one]["seconds"] / made[other]["seconds"] for made in rounds]
+    return f"{statistics.median(found):.3f} ({min(found):.3f} to {max(found):.3f})"
 
 
 def _price(count: int, cpus: str, *option: str) -> dict[str, float]:

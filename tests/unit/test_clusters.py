@@ -38,6 +38,12 @@ def test_each_boot_that_fits_has_a_worker(local: Client) -> None:
     assert len({os.getpid(), *local.run(os.getpid).values()}) == 3
 
 
+def test_workers_do_not_watch_themselves(local: Client) -> None:
+    """Dask's profiles would take a twentieth of each boot's CPU."""
+    found = local.run(dask.config.get, "distributed.worker.profile.enabled")
+    assert list(found.values()) == [False, False]
+
+
 def test_nobody_reaches_them_from_elsewhere(local: Client) -> None:
     processes = {os.getpid(), *local.run(os.getpid).values()}
     inodes = {inode for process in processes for inode in sockets(process)}

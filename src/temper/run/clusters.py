@@ -21,6 +21,13 @@ QUEUES = {
 }
 """Queueing system -> the class of dask-jobqueue that gives it jobs."""
 
+_SELDOM = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+"""How often Dask looks at itself. By default that takes a tenth of a CPU, and profiles of
+tasks say nothing here: other programs do the work of a boot."""
 _LOOPBACK = "127.0.0.1"
 _PATIENCE = 30.0
 """Seconds in which a scheduler answers."""
@@ -33,16 +40,18 @@ def connected(place: str, boots: int, memory: int) -> Iterator[Client]:
     ``boots``: how many there are to make; ``memory``: the MiB of a host that one takes.
     Raises TemperError if there is no scheduler, or none can be started.
     """
-    if place == "local":
-        cluster = _local(host_capacity(), memory)
-    elif place in QUEUES:
-        cluster = _queued(place, boots)
-    else:
+    if place != "local" and place not in QUEUES:
         with _client(place) as client:
             yield client
         return
-    with cluster, Client(cluster, set_as_default=False) as client:
-        yield client
+    # Workers of this host get these settings as they start.
+    with dask.config.set(_SELDOM):
+        if place == "local":
+            cluster = _local(host_capacity(), memory)
+        else:
+            cluster = _queued(place, boots)
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client
 
 
 def _client(address: str) -> Client:
