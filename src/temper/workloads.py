@@ -16,6 +16,9 @@ from temper.toml import read_toml
 TARGET = REPOSITORY / "target"
 """The C sources of init, of the workloads, and of code that proofs share with them."""
 
+REAL_TABLE = TARGET / "real.toml"
+"""The real programs."""
+
 REAL = "real"
 """The program of the target that runs real programs."""
 
@@ -23,10 +26,21 @@ _LEAST = 100
 _USER = 1000
 _PASSWD = f"root:x:0:0:root:/tmp:/bin/sh\nuser:x:{_USER}:{_USER}:user:/tmp:/bin/sh\n"
 """Servers look up who they run as."""
-_REAL_RUNS = 9
-"""Of a client: enough for a median, and to see whether they repeat."""
-_REAL_WARMUP = 5
-"""In the first few runs, a server's memory settles."""
+_MAKEFILE = """\
+objects := {objects}
+
+all: $(objects)
+	@$(info $(words $(objects)) objects)
+
+# Kbuild's own commands, which name a # in this way.
+pound := \\#
+include $(foreach each,$(objects),$(dir $(each)).$(notdir $(each)).cmd)
+
+.PHONY: all $(objects)
+$(objects):
+	$(savedcmd_$@)
+"""
+"""It runs in the folder that Kbuild compiles in, and finds objects there."""
 
 
 class Real(Plain):
@@ -39,6 +53,11 @@ class Real(Plain):
     """Part of what the client prints if it did its work; ``*`` stands for anything."""
     operations: int
     """How many operations a run of the client is."""
+    runs: int = Field(default=9, ge=1)
+    """How often the client runs. Nine are enough for a median, and to see whether they
+    repeat."""
+    warmup: int = Field(default=5, ge=0)
+    """How often it runs before. In the first few runs, a server's memory settles."""
     never: str = ""
     """Part of what the client prints only if it did not; empty: unknown."""
     server: str = ""
@@ -59,6 +78,11 @@ class Real(Plain):
     """What else of the packages goes into the initramfs: paths, folders, patterns."""
     texts: dict[str, str] = Field(default_factory=dict)
     """Path of a file in the initramfs -> what it says."""
+    sources: tuple[str, ...] = ()
+    """C files of target/ that go into the initramfs, into its root."""
+    objects: tuple[str, ...] = ()
+    """Objects of the kernel's own source: what it takes to compile them is in /linux,
+    and /commands/NAME.mk is a makefile that does."""
     needs: tuple[str, ...] = ()
     """Options that the kernel must have, such as ``CONFIG_INET``."""
 
@@ -79,7 +103,12 @@ class Real(Plain):
         lines = "".join(f"{key} {value}\n" for key, value in self._fields() if value)
         texts = {place.removeprefix("/"): text for place, text in self.texts.items()}
         commands = {path: lines, f"{path}.stdin": self.stdin}
-        return {**texts, **commands, "etc/passwd": _PASSWD}
+        if self.objects:
+            commands[f"{path}.mk"] = _MAKEFILE.format(objects=" ".join(self.objects))
+        sources = {
+            source: (TARGET / source).read_text("utf-8") for source in self.sources
+        }
+        return {**texts, **sources, **commands, "etc/passwd": _PASSWD}
 
     def _fields(self) -> Iterator[tuple[str, str | int]]:
         yield "user", _USER if self.unprivileged else 0
@@ -117,8 +146,6 @@ class Workload:
     """C file in module/, in that folder, of the module that it loads; empty: none."""
     kernel_files: tuple[str, ...] = ()
     """Files of the kernel's own source that the module includes."""
-    compiles: str = ""
-    """C file in that folder that it compiles; empty: none."""
     real: Real | None = None
     """The real program that it runs, if it does."""
 
@@ -155,8 +182,9 @@ def workloads(names: tuple[str, ...], calls: int) -> list[Workload]:
 
 def _sized(name: str, fields: dict[str, Any], calls: int) -> Workload:
     if real := fields.get("real"):
+        found: Real = real[name]
         folder = fields["folder"]
-        return Workload(name, _REAL_RUNS, _REAL_WARMUP, folder, real=real[name])
+        return Workload(name, found.runs, found.warmup, folder, real=found)
     samples = max(fields.get("least", _LEAST), round(calls * fields["share"]))
     return Workload(
         name=name,
@@ -165,7 +193,6 @@ def _sized(name: str, fields: dict[str, Any], calls: int) -> Workload:
         folder=fields["folder"],
         module=fields.get("module", ""),
         kernel_files=tuple(fields.get("kernel_files", ())),
-        compiles=fields.get("compiles", ""),
     )
 
 
@@ -230,7 +257,7 @@ def workload_table() -> dict[str, dict[str, Any]]:
 def _real_programs() -> dict[str, dict[str, Any]]:
     """Return subject -> its real programs, as ``workload_table`` has them."""
     guide = "docs/adding-a-workload.md lists every field"
-    subjects = read_toml(TARGET / "real.toml", _RealPrograms, guide).root
+    subjects = read_toml(REAL_TABLE, _RealPrograms, guide).root
     return {
         subject: {
             "folder": TARGET,

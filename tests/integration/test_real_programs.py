@@ -1,12 +1,15 @@
 """Real programs out of Debian's packages, on real kernels of both architectures."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lab import ARM64, ONE_LAYOUT, Answer, ask, boots_of, new_machine, planner, prepared
 
+from temper import workloads as workloads_table
 from temper.catalog import feature_named
+from temper.paths import REPOSITORY
 from temper.run.prepare import Prepared
 from temper.workloads import all_workloads, workloads
 
@@ -27,6 +30,7 @@ FEW = (
     "sched/hackbench-processes",
     "db/sqlite",
     "lang/python-start",
+    "build/cc",
 )
 
 
@@ -91,9 +95,13 @@ def test_every_system_call_pays(answer: Answer) -> None:
         assert answer.class_delta(workload, name, "stock") > 0
 
 
-def redis() -> Prepared:
-    plan = planner().price(feature_named("kstack"), 1000, ["stock"], names=(REDIS,))
+def with_program(name: str) -> Prepared:
+    plan = planner().price(feature_named("kstack"), 1000, ["stock"], names=(name,))
     return prepared(plan)
+
+
+def redis() -> Prepared:
+    return with_program(REDIS)
 
 
 def failure(whole: Prepared) -> str:
@@ -127,6 +135,37 @@ def test_a_program_that_fails_is_named_with_its_last_output(
 
 def test_a_server_that_is_not_there_is_named() -> None:
     whole = redis()
-    setups = {name: replace(setup, tree=None) for name, setup in whole.setups.items()}
+    setups = {name: replace(setup, trees=()) for name, setup in whole.setups.items()}
     error = failure(replace(whole, setups=setups))
     assert "/usr/bin/redis-server: No such file or directory" in error
+
+
+def test_an_object_that_does_not_compile_is_no_sample() -> None:
+    name = "build/kernel-objects"
+    whole = with_program(name)
+    path = f"commands/{name}.mk"
+    missing = whole.plan.work.texts[path].replace("lib/base64.o", "lib/nosuch.o")
+    texts = {**whole.plan.work.texts, path: missing}
+    work = whole.plan.work.model_copy(update={"texts": texts})
+    spoilt = replace(whole, plan=whole.plan.model_copy(update={"work": work}))
+    error = failure(spoilt)
+    assert "/usr/bin/make failed; it printed: " in error
+    assert "lib/.nosuch.o.cmd: No such file or directory" in error
+
+
+def test_the_example_of_the_documents_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its last line, the failure says what is missing."""
+    text = (REPOSITORY / "docs" / "adding-a-workload.md").read_text("utf-8")
+    _, table, last, *_ = re.split("```toml\n", text.partition("### One that is not")[2])
+    first, second = (each.partition("```")[0] for each in (table, last))
+    there = workloads_table.REAL_TABLE.read_text("utf-8")
+    monkeypatch.setattr(workloads_table, "REAL_TABLE", tmp_path / "real.toml")
+    workloads_table.REAL_TABLE.write_text(there + first)
+    error = failure(with_program("lang/perl-start"))
+    assert "/usr/bin/perl failed; it printed: Can't locate strict.pm" in error
+    workloads_table.REAL_TABLE.write_text(there + first + second)
+    (boot,) = boots_of(with_program("lang/perl-start"), new_machine(), "off")
+    assert boot.facts.error == ""
+    assert boot.workloads["lang/perl-start"].samples == 9

@@ -1,6 +1,5 @@
 """Every workload of a kernel on a real one: it runs, repeats, and does what it says."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,7 +13,7 @@ from temper.workloads import all_workloads
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
 
-ON_REQUEST = ("micromm", "vmalloc", "build")
+ON_REQUEST = ("micromm", "vmalloc")
 WORKLOADS = tuple(
     name for name in all_workloads() if name.partition("/")[0] in ON_REQUEST
 )
@@ -88,7 +87,7 @@ def test_pages_mapped_one_by_one_are_paid_for_one_by_one(
 
 def test_what_is_made_ready_is_not_counted(boots: list[BootResults]) -> None:
     """Clearing the pages takes ten times as long as unmapping them."""
-    for workload in (*MADE_READY, "build/cc"):
+    for workload in MADE_READY:
         record, classes = boots[0].workloads[workload], boots[0].classes[workload]
         counted = classes["kernel_instructions"] + classes["user_instructions"]
         samples = cost(boots[0], workload) * record.samples * record.operations
@@ -150,17 +149,3 @@ def test_vmalloc_pays_for_every_page(boots: list[BootResults]) -> None:
     assert cost(boot, "vmalloc/p16") < cost(boot, "vmalloc/random")
     assert cost(boot, "vmalloc/random") < cost(boot, "vmalloc/p64")
     assert cost(boot, "vmalloc/map-ram") < cost(boot, "vmalloc/p1")
-
-
-def test_a_build_that_fails_is_no_sample() -> None:
-    whole = with_workloads("build/cc")
-    setup = whole.setups["off"]
-    files = tuple(path for path in setup.host_files if path.name != "cc1")
-    assert len(files) == len(setup.host_files) - 1
-    broken = replace(whole, setups={"off": replace(setup, host_files=files)})
-    (boot,) = boots_of(broken, new_machine(), "off")
-    assert boot.facts.error == (
-        "'build cc 3 1' ended with status 1; "
-        "compilation terminated.; gcc ended with wait status 256"
-    )
-    assert boot.workloads == {}

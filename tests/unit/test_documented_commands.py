@@ -58,13 +58,15 @@ BUILT = "libvgetrandom/build/tests/"
 """What meson makes of the library's tests: its source is looked for."""
 
 Names = Callable[[Feature], Collection[str]]
+EXAMPLE = "lang/perl-start"
+"""docs/adding-a-workload.md has readers add it; test_real_programs.py does as they do."""
 KNOWN: dict[str, Names] = {
     "feature": lambda _: feature_names(),
     "variants": lambda feature: feature.all_variants,
     "proofs": lambda feature: feature.proofs,
     "kernels": lambda feature: stress_of(feature).kernels,
     "names": lambda feature: events_of(feature).events,
-    "workload": lambda _: all_workloads(),
+    "workload": lambda _: (*all_workloads(), EXAMPLE),
     "options": lambda _: all_options(),
     "arch": lambda _: ARCHES,
     "setting": lambda _: {name for arch in ARCHES.values() for name in arch.settings},

@@ -94,25 +94,6 @@ def unpacked(archive: Path) -> Path:
     return folder
 
 
-def test_host_files_keep_their_path(tmp_path: Path) -> None:
-    library = tmp_path / "lib" / "deep" / "libc.so"
-    library.parent.mkdir(parents=True)
-    library.write_text("library")
-    link = library.with_name("libc.so.6")
-    link.symlink_to(library)
-    (tmp_path / "a").mkdir()
-    archive = pack(JOB, files(tmp_path / "files"), tmp_path / "a", [link])
-    unpacked = tmp_path / "unpacked"
-    unpacked.mkdir()
-    with archive.open("rb") as stdin:
-        subprocess.run(["cpio", "-i", "--quiet"], stdin=stdin, cwd=unpacked, check=True)
-    found = unpacked / link.relative_to("/")
-    assert (found.read_text(), found.is_symlink()) == ("library", False)
-    assert sorted(path.name for path in unpacked.iterdir()) == [
-        *("init", "job", "syscall", link.parts[1])
-    ]
-
-
 def test_files_of_a_tree_and_texts_are_where_they_belong(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     (tree / "usr" / "bin").mkdir(parents=True)
@@ -120,7 +101,7 @@ def test_files_of_a_tree_and_texts_are_where_they_belong(tmp_path: Path) -> None
     (tmp_path / "a").mkdir()
     texts = {"commands/db/get": "client /usr/bin/client\n"}
     given = files(tmp_path / "files")
-    root = unpacked(pack(JOB, given, tmp_path / "a", tree=tree, texts=texts))
+    root = unpacked(pack(JOB, given, tmp_path / "a", trees=[tree], texts=texts))
     assert (root / "usr" / "bin" / "server").read_text() == "server"
     assert os.access(root / "usr" / "bin" / "server", os.X_OK)
     assert (root / "commands" / "db" / "get").read_text() == texts["commands/db/get"]

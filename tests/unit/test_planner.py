@@ -238,7 +238,6 @@ def packed(plan: RunPlan) -> list[str]:
     """Return what goes into the initramfs, modules by their sources."""
     return [
         *(name for programs in plan.work.programs for name in programs.wanted),
-        *(Path(name).name for name in plan.work.files),
         *(Path(module.source).name for module in plan.work.modules),
     ]
 
@@ -646,23 +645,42 @@ def test_named_workloads_are_all_that_is_compared(bench: Bench) -> None:
 def test_boots_hold_what_their_workloads_need(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host_file = bench.root / "cc1"
-    host_file.write_text("a compiler")
-    monkeypatch.setattr(planner, "compiler_files", lambda *_: (host_file,))
-    assert bench.price().work.host_files == {}
+    monkeypatch.setattr(planner, "apt_for", lambda *_: FakeApt())
+    assert bench.price().work.root is None
 
     workloads = ("vmalloc/p1", "vmalloc/p4", "build/cc")
     bench.feature = bench.feature.model_copy(update={"workloads": workloads})
     plan = bench.price()
     assert packed(plan) == [
-        *("init", "vmalloc", "build", "in_force", "init.c"),
+        *("init", "vmalloc", "real", "in_force"),
         *("kstack_probe.c", "vmalloc_test.c"),
     ]
     assert plan.work.modules[1].kernel_files == ("lib/test_vmalloc.c",)
-    assert list(plan.work.host_files) == [str(host_file)]
+    assert plan.work.texts["init.c"] == (TARGET / "init.c").read_text()
+    assert plan.work.objects is None
 
-    host_file.write_text("another compiler")
-    assert bench.price() != plan
+
+def test_objects_are_of_one_kernel_whatever_is_priced(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planner, "apt_for", lambda *_: FakeApt())
+    kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
+    name = ("build/kernel-objects",)
+    plan = bench.planner.price(bench.feature, 1000, names=name)
+    other = replace(bench.planner, base="cloud")
+    made = [
+        each.work.objects
+        for each in (
+            plan,
+            other.price(bench.feature, 1000, names=name),
+            bench.planner.compare(kernels, name, 1000),
+        )
+    ]
+    assert made[0]
+    assert made == [made[0]] * 3
+    assert made[0].kernel.patches == made[0].kernel.options == ()
+    named = " ".join(made[0].names)
+    assert f"objects := {named}\n" in plan.work.texts[f"commands/{name[0]}.mk"]
 
 
 def test_kernels_without_a_source_are_not_compared_by_its_modules(bench: Bench) -> None:

@@ -53,24 +53,22 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_a_setup_has_all_that_its_boots_need(bench: Bench) -> None:
     bench.file("proof/attack.c", "int main(void) { return 0; }\n")
-    given = bench.file("given.c", "int x;\n")
-    on_host = bench.file("cc1", "a compiler")
     named = programs(X86_64, bench.root / "proof", {"attack": ("attack.c",)}, "proofs")
-    work = Work(
-        job=(),
-        cpus=1,
-        exact=True,
-        programs=(named,),
-        files={str(given): file_digest(given)},
-        host_files={str(on_host): file_digest(on_host)},
-    )
+    work = Work(job=(), cpus=1, exact=True, programs=(named,))
     plan = bench.kernel_plan()
     setup = bench.workshop.setup(plan, work)
     assert setup.kernel.key == plan.key
     assert setup.kernel.config_hash
     assert setup.image.is_file()
-    assert [path.name for path in setup.files] == ["attack", "given.c"]
-    assert setup.host_files == (on_host,)
+    assert [path.name for path in setup.files] == ["attack"]
+    assert setup.trees == ()
+
+
+def test_work_of_an_older_plan_may_name_files_of_the_host() -> None:
+    """Such a run can still be judged: nothing asks for them after its boots."""
+    work = Work(job=(), cpus=1, exact=True)
+    older = work.model_dump(mode="json") | {"files": {"init.c": ""}, "host_files": {}}
+    assert Work.model_validate(older) == work
 
 
 def test_a_module_is_built_beside_files_of_the_kernel(bench: Bench) -> None:

@@ -31,12 +31,8 @@ def test_what_takes_long_or_tells_nothing_of_a_kernel_is_asked_for() -> None:
 
 
 def test_a_workload_says_what_else_it_needs() -> None:
-    named = ("syscall/getpid", "vmalloc/p1", "build/cc")
-    assert [(each.module, each.compiles) for each in workloads(named, 100)] == [
-        ("", ""),
-        ("vmalloc_test.c", ""),
-        ("", "init.c"),
-    ]
+    named = ("syscall/getpid", "vmalloc/p1")
+    assert [each.module for each in workloads(named, 100)] == ["", "vmalloc_test.c"]
 
 
 def test_the_words_are_those_of_the_programs() -> None:
@@ -86,6 +82,21 @@ def test_what_a_server_needs_is_written() -> None:
     assert "listen 127.0.0.1:8080" in written["nginx.conf"]
 
 
+def test_a_compiler_gets_what_it_compiles() -> None:
+    cc, objects = workloads(("build/cc", "build/kernel-objects"), 100)
+    assert cc.real
+    assert cc.real.written(cc.name)["init.c"] == (TARGET / "init.c").read_text()
+    assert cc.line == "run real build/cc 3 1"
+    assert objects.real
+    makefile = "/commands/build/kernel-objects.mk"
+    assert makefile in objects.real.client
+    written = objects.real.written(objects.name)[makefile.removeprefix("/")]
+    assert written.startswith(f"objects := {' '.join(objects.real.objects)}\n")
+    # It prints how many it has compiled.
+    assert objects.real.operations == len(objects.real.objects)
+    assert objects.real.says == f"{objects.real.operations} objects"
+
+
 def test_files_that_two_programs_write_are_the_same() -> None:
     """All are in one initramfs."""
     found: dict[str, str] = {}
@@ -104,10 +115,9 @@ def test_every_real_program_is_named_by_its_path() -> None:
 def test_a_line_of_the_table_that_means_nothing_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "workloads.toml").write_text('[ctx]\nwords = ["pipe"]\nshare = 1.0\n')
-    text = (TARGET / "real.toml").read_text()
+    text = table.REAL_TABLE.read_text()
     (tmp_path / "real.toml").write_text(text.replace("operations", "rounds"))
-    monkeypatch.setattr(table, "TARGET", tmp_path)
+    monkeypatch.setattr(table, "REAL_TABLE", tmp_path / "real.toml")
     with pytest.raises(InputError) as caught:
         all_workloads()
     assert caught.value.message.startswith(f"{tmp_path / 'real.toml'}: ")

@@ -15,9 +15,6 @@ from temper.process import call, need_tool
 from temper.progress import Progress
 from temper.record.plan import Root, place_of
 
-RECIPE = 1
-"""Raise it if a change to this file changes what is in a root."""
-
 _TREE = "root"
 _RECIPE = 3
 """Raise it if a change to this file changes the trees that it makes."""

@@ -21,6 +21,7 @@ from temper.kernel.module import (
     module_digest,
     module_files,
 )
+from temper.kernel.objects import compilable
 from temper.kernel.shared import shared_cache
 from temper.kernel.source import Source, find_source, source_at, source_tree
 from temper.kernel.watched import Watched, watched
@@ -43,6 +44,7 @@ __all__ = [
     "build",
     "build_module",
     "check_needs",
+    "compilable",
     "config_of",
     "expected_seconds",
     "find_given",

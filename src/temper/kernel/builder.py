@@ -232,6 +232,11 @@ class Build:
 
     def compile(self) -> tuple[tuple[Path, ...], int]:
         """Build the kernel in its tree; return the patches skipped, and the steps."""
+        skipped = self.configure()
+        return skipped, self._compile()
+
+    def configure(self) -> tuple[Path, ...]:
+        """Make the kernel's tree, with its .config; return the patches skipped."""
         for tool in BUILD_TOOLS:
             need_tool(tool)
         for header, package in BUILD_HEADERS.items():
@@ -242,7 +247,7 @@ class Build:
         self._link(source_tree(self.spec.source, self.cache, self.progress))
         skipped = apply_series(self.tree, self.spec.patches, self.progress)
         self._configure()
-        return skipped, self._compile()
+        return skipped
 
     def remake(self, *targets: str) -> Finished:
         """Have make bring targets up to date, as far as one fails."""

@@ -38,6 +38,7 @@ Kind = Literal[
     "roots",
     "mutants",
     "headers",
+    "objects",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -239,6 +239,15 @@ class Root(Plain):
     """Where apt takes packages from, as in a file of /etc/apt; empty: as the host."""
 
 
+class Objects(Plain):
+    """Objects of a kernel's own source, for guests that compile them."""
+
+    names: tuple[str, ...]
+    """As Kbuild calls them, such as ``lib/argv_split.o``."""
+    kernel: KernelPlan
+    """In whose tree they are compiled; the kernel itself is not built."""
+
+
 def place_of(program: str) -> str:
     """Return where a target has a program of a root.
 
@@ -265,17 +274,22 @@ class Work(Plain):
     """False: the machine leaves out its cure for a race (a selftest's control)."""
     programs: tuple[Programs, ...] = ()
     modules: tuple[Module, ...] = ()
-    files: dict[str, str] = Field(default_factory=dict)
-    """File that goes into the initramfs unchanged -> its SHA-256."""
-    host_files: dict[str, str] = Field(default_factory=dict)
-    """The same for files that keep their path on this host."""
     root: Root | None = None
+    objects: Objects | None = None
     texts: dict[str, str] = Field(default_factory=dict)
     """Path in the initramfs -> what the file there says."""
     needs: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Workload -> options that every kernel must have for it."""
     told: tuple[str, ...] = ()
     """Options whose value in each kernel goes into its facts."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_plans(cls, data: object) -> object:
+        """Leave out the host's compiler, which older plans may name for build/cc."""
+        if not isinstance(data, dict):
+            return data
+        return {k: v for k, v in data.items() if k not in {"files", "host_files"}}
 
     @property
     def real_programs(self) -> list[str]:

@@ -148,8 +148,7 @@ class Booter:
             job,
             list(setup.files),
             work,
-            setup.host_files,
-            tree=setup.tree,
+            trees=setup.trees,
             texts=self.plan.work.texts,
             spacer=spacer,
         )

@@ -17,16 +17,16 @@ def pack(
     job: list[str],
     files: list[Path],
     work: Path,
-    host_files: Sequence[Path] = (),
-    tree: Path | None = None,
+    *,
+    trees: Sequence[Path] = (),
     texts: Mapping[str, str] = MappingProxyType({}),
     spacer: int = 0,
 ) -> Path:
     """Make an initramfs of ``files`` and the lines of a job, in ``work``.
 
-    The ``host_files`` keep their path on this host, the files in ``tree`` theirs in
-    it. ``texts``: path -> what the file there says. ``spacer``: pages of a file that
-    takes memory and does nothing else. The same contents give the same bytes.
+    The files in ``trees`` keep their path there. ``texts``: path -> what the file there
+    says. ``spacer``: pages of a file that takes memory and does nothing else. The same
+    contents give the same bytes.
     """
     root = work / "root"
     root.mkdir()
@@ -36,10 +36,10 @@ def pack(
         _make_folders(root / name)
         (root / name).write_text(text, encoding="utf-8")
         (root / name).chmod(0o644)
-    if tree:
+    for tree in trees:
         for path in filter(Path.is_file, tree.rglob("*")):
             _put(path, root / path.relative_to(tree))
-    return _packed(root, files, work / "initramfs", host_files)
+    return _packed(root, files, work / "initramfs")
 
 
 def pack_for_kexec(image: Path, files: list[Path], work: Path) -> Path:
@@ -52,18 +52,14 @@ def pack_for_kexec(image: Path, files: list[Path], work: Path) -> Path:
     inner.mkdir()
     outer.mkdir()
     kernel.symlink_to(image)
-    initramfs = _packed(inner, files, inner.parent / "initramfs", ())
-    return _packed(outer, [*files, kernel, initramfs], work / "initramfs-kexec", ())
+    initramfs = _packed(inner, files, inner.parent / "initramfs")
+    return _packed(outer, [*files, kernel, initramfs], work / "initramfs-kexec")
 
 
-def _packed(
-    root: Path, files: Sequence[Path], archive: Path, host_files: Sequence[Path]
-) -> Path:
+def _packed(root: Path, files: Sequence[Path], archive: Path) -> Path:
     """Pack what is in ``root`` and the files as ``archive``."""
     for path in files:
         _put(path, root / path.name)
-    for path in host_files:
-        _put(path, root / path.relative_to("/"))
     # Sorted, so that folders come before their contents.
     packed = sorted(root.rglob("*"))
     names = [str(path.relative_to(root)) for path in packed]

@@ -2,14 +2,14 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from temper import __version__
 from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
 from temper.debian import apt_for
-from temper.digest import code_digest, file_digest
+from temper.digest import code_digest
 from temper.errors import InputError
 from temper.extension import judges_of, outside_of
 from temper.invocation import as_typed
@@ -32,6 +32,7 @@ from temper.record.plan import (
     Kind,
     Layout,
     Module,
+    Objects,
     Outside,
     ProofPlan,
     Root,
@@ -42,7 +43,6 @@ from temper.record.plan import (
     Work,
 )
 from temper.run.programs import proof_programs, workload_programs
-from temper.run.toolchain import compiler_files
 from temper.workloads import (
     Real,
     Workload,
@@ -59,6 +59,9 @@ three mark 6 in 100 differences that are none, four 2, and five less than 1."""
 
 _ROOMY = 768
 """MiB for a guest with real programs, whose files are in its memory as well."""
+
+_OBJECTS_OF = "6.12"
+"""The series of Debian's source whose objects guests compile."""
 
 PRICE_CPUS = 1
 """Only one, since a sample could otherwise include a slice of another CPU."""
@@ -396,10 +399,6 @@ class Planner:
         *,
         exact: bool,
     ) -> Work:
-        compiled = _compiled(sized)
-        host_files = {
-            path for source in compiled for path in compiler_files(self.arch, source)
-        }
         programs = workload_programs(self.arch, [each.program for each in sized])
         real = {each.name: each.real for each in sized if each.real}
         if part:
@@ -411,9 +410,8 @@ class Planner:
             memory=_ROOMY if real else 0,
             programs=tuple(programs),
             modules=(*_proof_modules(part), *_workload_modules(sized)),
-            files={portable(path): file_digest(path) for path in compiled},
-            host_files={str(path): file_digest(path) for path in sorted(host_files)},
             root=self._root(real.values()),
+            objects=self._objects(real.values()),
             texts={
                 path: text
                 for name, each in real.items()
@@ -435,6 +433,18 @@ class Planner:
             files=tuple(sorted({path for each in real for path in each.files})),
             sources=sources,
         )
+
+    def _objects(self, real: Iterable[Real]) -> Objects | None:
+        """Plan the objects that real programs compile; None if there are none.
+
+        Those of one kernel whatever the feature or base, so that rows are comparable.
+        """
+        names = dict.fromkeys(name for each in real for name in each.objects)
+        if not names:
+            return None
+        usual = replace(self, base=USUAL_BASE)
+        kernel = usual.built(self.source_of(_OBJECTS_OF), (), ())
+        return Objects(names=tuple(names), kernel=kernel)
 
     def _sources(self) -> str:
         """Read the user's file of apt's sources; raise InputError if it has none."""
@@ -556,10 +566,6 @@ def module_plan(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
 def _module_sources(feature: Feature) -> list[Path]:
     names = {wanted.module for wanted in feature.target_programs if wanted.module}
     return [feature.folder / "proof" / f"{name}.c" for name in sorted(names)]
-
-
-def _compiled(sized: Iterable[Workload]) -> list[Path]:
-    return list(dict.fromkeys(w.folder / w.compiles for w in sized if w.compiles))
 
 
 def _slots(variants: Iterable[str], repeats: Iterable[int]) -> tuple[Slot, ...]:

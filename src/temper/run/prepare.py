@@ -1,6 +1,6 @@
 """Builds what a plan needs, or finds it in the cache."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from temper.kernel import (
     build,
     build_module,
     check_needs,
+    compilable,
     footprint,
     parse_config,
     ready_image,
@@ -52,10 +53,8 @@ class Setup:
     kernel: KernelFacts
     files: tuple[Path, ...]
     """Files that go into the initramfs besides the job."""
-    host_files: tuple[Path, ...] = ()
-    """Files that go there under their path on this host."""
-    tree: Path | None = None
-    """A folder whose contents go there, too."""
+    trees: tuple[Path, ...] = ()
+    """Folders whose contents go there, too."""
     watched: Watched | None = None
     """What to know of the kernel to watch the plan's register, if it has one."""
     debugged: Debugged | None = None
@@ -85,14 +84,7 @@ class Workshop:
         Raises InputError if source, patches or compiler have changed since the plan
         was made, and whatever ``temper.kernel.build`` raises.
         """
-        spec = self.spec(plan)
-        if spec.key() != plan.key:
-            raise InputError(
-                f"{plan.title}: source, patches or compiler have changed since the "
-                "plan was made",
-                "start a new run",
-            )
-        return build(spec, self.cache, self.progress)
+        return build(self._unchanged_spec(plan), self.cache, self.progress)
 
     def setup(self, plan: KernelPlan, work: Work) -> Setup:
         """Build or find all that the variants of a kernel boot with."""
@@ -101,25 +93,25 @@ class Workshop:
             for programs in work.programs
             for path in build_programs(programs, self.arch, self.cache, self.progress)
         ]
-        files += map(absolute, work.files)
-        host_files = tuple(map(Path, work.host_files))
-        tree = self.tree(work)
+        trees = tuple(self.trees(work))
         if plan.image:
             image, facts = self.given(plan, work.told)
             if plan.headers:
                 devel = self.devel(plan.headers)
                 files += [self.module(plan, devel, each) for each in work.modules]
-            return Setup(image, facts, tuple(files), host_files, tree)
+            return Setup(image, facts, tuple(files), trees)
         kernel = self.kernel(plan)
         files += [self.module(plan, kernel, each) for each in work.modules]
         facts = _facts(kernel, work.told)
-        return Setup(kernel.image, facts, tuple(files), host_files, tree)
+        return Setup(kernel.image, facts, tuple(files), trees)
 
-    def tree(self, work: Work) -> Path | None:
-        """Make or find the tree of real programs; None if there are none."""
-        if not work.root:
-            return None
-        return root(work.root, self.arch, self.cache, self.progress)
+    def trees(self, work: Work) -> Iterator[Path]:
+        """Make or find the trees of real programs, and of what they compile."""
+        if work.root:
+            yield root(work.root, self.arch, self.cache, self.progress)
+        if wanted := work.objects:
+            spec = self._unchanged_spec(wanted.kernel)
+            yield compilable(spec, wanted.names, self.cache, self.progress)
 
     def given(
         self, plan: KernelPlan, told: Iterable[str] = ()
@@ -162,6 +154,16 @@ class Workshop:
             options=plan.options,
             base=plan.base,
         )
+
+    def _unchanged_spec(self, plan: KernelPlan) -> KernelSpec:
+        spec = self.spec(plan)
+        if spec.key() != plan.key:
+            raise InputError(
+                f"{plan.title}: source, patches or compiler have changed since the "
+                "plan was made",
+                "start a new run",
+            )
+        return spec
 
     def _image(self, plan: KernelPlan) -> Image:
         file = Path(plan.image)

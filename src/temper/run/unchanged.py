@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from temper.arch import arch_named
-from temper.digest import code_digest, file_digest
+from temper.digest import code_digest
 from temper.errors import InputError
 from temper.kernel import module_digest
 from temper.paths import absolute
@@ -33,9 +33,6 @@ def _found(plan: RunPlan) -> Iterator[tuple[Path, bool]]:
     for module in work.modules:
         source = absolute(module.source)
         yield source, source.exists() and module_digest(source) == module.digest
-    for name, digest in (work.files | work.host_files).items():
-        file = absolute(name)
-        yield file, file.is_file() and file_digest(file) == digest
     for code in (plan.scripts, plan.outside):
         if code:
             folder = absolute(code.folder)
