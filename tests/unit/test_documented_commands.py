@@ -59,7 +59,7 @@ BUILT = "libvgetrandom/build/tests/"
 
 Names = Callable[[Feature], Collection[str]]
 EXAMPLE = "lang/perl-start"
-"""docs/adding-a-workload.md has readers add it; test_real_programs.py does as they do."""
+"""docs/adding-a-workload.md has readers add it, and test_real_programs.py does so."""
 KNOWN: dict[str, Names] = {
     "feature": lambda _: feature_names(),
     "variants": lambda feature: feature.all_variants,

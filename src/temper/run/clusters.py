@@ -26,8 +26,8 @@ _SELDOM = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""How often Dask looks at itself. By default that takes a tenth of a CPU, and profiles of
-tasks say nothing here: other programs do the work of a boot."""
+"""How often Dask looks at itself. By default that takes a tenth of a CPU, and profiles
+of tasks say nothing here: other programs do the work of a boot."""
 _LOOPBACK = "127.0.0.1"
 _PATIENCE = 30.0
 """Seconds in which a scheduler answers."""
