@@ -20,7 +20,7 @@ from temper.errors import BootError, InfraError, InputError, InterruptError
 from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import MachineFacts, StoredBoot
-from temper.record.plan import Slot
+from temper.record.plan import Module, Slot
 from temper.run.execute import execute
 from temper.run.threads import threads
 from temper.run.worker import Order, packed, unpacked
@@ -219,10 +219,11 @@ def test_a_worker_that_offers_nothing_is_told_how(bench: FleetBench) -> None:
 
 
 def test_files_must_be_those_of_the_plan(bench: FleetBench) -> None:
-    file = bench.folder / "firmware"
+    file = bench.folder / "probe.c"
     file.write_text("another one")
     plan = bench.prepared.plan
-    work = plan.work.model_copy(update={"files": {str(file): "0" * 64}})
+    module = Module(source=str(file), digest="0" * 64)
+    work = plan.work.model_copy(update={"modules": (module,)})
     bench.prepared = replace(
         bench.prepared, plan=plan.model_copy(update={"work": work})
     )
