@@ -3,8 +3,8 @@
 
 .venv/bin/python scripts/fleet_benchmark.py boots [COUNT]
     Makes 60 short boots, or COUNT, on one CPU without Dask, on one with a worker, and
-    on two with two workers, in five rounds of all three. It takes two idle CPUs for its
-    ratios to mean something.
+    on two with two workers, in five rounds of all three. COUNT is a multiple of 10, 20
+    at least. It takes two idle CPUs for its ratios to mean something.
 
 .venv/bin/python scripts/fleet_benchmark.py tasks [COUNT]
     Has 10,000, or COUNT, boots made that take no time, and stores none. So it measures
@@ -56,6 +56,8 @@ WAYS = {
 def boots(count: int) -> None:
     """Boot the same on one CPU with and without Dask, and on two."""
     each = count // ROUNDS
+    if count % (ROUNDS * VARIANTS) or each < VARIANTS * EXACT:
+        sys.exit(__doc__)
     rounds = [
         {way: _price(each, *words) for way, words in WAYS.items()}
         for _ in range(ROUNDS)
@@ -73,13 +75,18 @@ def boots(count: int) -> None:
     print(f"2 workers are {faster} times as fast as 1")
     longer = _ratios(rounds, "1 worker", "threads")
     print(f"1 worker takes {longer} times as long as threads")
+    more = _ratios(rounds, "1 worker", "threads", "cpu")
+    print(f"and {more} times the CPU time, with what is before and after the boots")
 
 
 def _ratios(
-    rounds: Sequence[Mapping[str, Mapping[str, float]]], one: str, other: str
+    rounds: Sequence[Mapping[str, Mapping[str, float]]],
+    one: str,
+    other: str,
+    what: str = "seconds",
 ) -> str:
-    """Return the median ratio of two ways' seconds, with the least and the most."""
-    found = [made[one]["seconds"] / made[other]["seconds"] for made in rounds]
+    """Return the median ratio of two ways' figures, with the least and the most."""
+    found = [made[one][what] / made[other][what] for made in rounds]
     return f"{statistics.median(found):.3f} ({min(found):.3f} to {max(found):.3f})"
 
 

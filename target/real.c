@@ -12,8 +12,8 @@
  *                     serves, which takes connections before
  *   load COMMAND      runs once when the server is ready; in the order of the lines
  *   client COMMAND    what one sample runs; it must end with status 0
- *   says TEXT         part of what the client prints if it did its work; nothing is to
- *                     be found where there is no such line
+ *   says TEXT         part of what the client prints if it did its work; without this
+ *                     line, its status alone counts
  *   never TEXT        part of what it prints if it did not
  *   operations N      how many operations that is
  *

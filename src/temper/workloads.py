@@ -50,7 +50,8 @@ class Real(Plain):
     client: str
     """The command that one sample runs: words without spaces, programs with paths."""
     says: str
-    """Part of what the client prints if it did its work; ``*`` stands for anything."""
+    """Part of what the client prints if it did its work; ``*`` stands for anything.
+    Empty: its exit status alone counts."""
     operations: int
     """How many operations a run of the client is."""
     runs: int = Field(default=9, ge=1)
@@ -105,9 +106,7 @@ class Real(Plain):
         commands = {path: lines, f"{path}.stdin": self.stdin}
         if self.objects:
             commands[f"{path}.mk"] = _MAKEFILE.format(objects=" ".join(self.objects))
-        sources = {
-            source: (TARGET / source).read_text("utf-8") for source in self.sources
-        }
+        sources = {source: _source(source) for source in self.sources}
         return {**texts, **sources, **commands, "etc/passwd": _PASSWD}
 
     def _fields(self) -> Iterator[tuple[str, str | int]]:
@@ -121,6 +120,15 @@ class Real(Plain):
         yield "says", self.says
         yield "never", self.never
         yield "operations", self.operations
+
+
+def _source(name: str) -> str:
+    try:
+        return (TARGET / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{REAL_TABLE}: there is no {name} in {TARGET}", "correct 'sources'"
+        ) from None
 
 
 def _placed(command: str) -> str:
@@ -213,7 +221,7 @@ def common_workloads() -> tuple[str, ...]:
 
 
 def comparable_workloads() -> tuple[str, ...]:
-    """Return the names of the workloads that need no module, so no kernel source."""
+    """Return the names of the workloads that need no module of the kernel."""
     table = workload_table()
     return _names({p: table[p] for p in table if not table[p].get("module")})
 

@@ -140,17 +140,40 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert "/usr/bin/redis-server: No such file or directory" in error
 
 
-def test_an_object_that_does_not_compile_is_no_sample() -> None:
-    name = "build/kernel-objects"
-    whole = with_program(name)
-    path = f"commands/{name}.mk"
-    missing = whole.plan.work.texts[path].replace("lib/base64.o", "lib/nosuch.o")
-    texts = {**whole.plan.work.texts, path: missing}
-    work = whole.plan.work.model_copy(update={"texts": texts})
-    spoilt = replace(whole, plan=whole.plan.model_copy(update={"work": work}))
-    error = failure(spoilt)
+OBJECTS = "build/kernel-objects"
+
+
+@pytest.fixture
+def two_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
+    """Plan to compile two objects of the kernel instead of all."""
+    text = workloads_table.REAL_TABLE.read_text("utf-8")
+    text = text.replace("50 objects", "2 objects").replace("= 50\n", "= 2\n")
+    whole = re.search(r"objects = \[.*?\]", text, re.DOTALL)
+    assert whole
+    fewer = text.replace(whole[0], 'objects = ["lib/bcd.o", "lib/math/gcd.o"]')
+    monkeypatch.setattr(workloads_table, "REAL_TABLE", tmp_path / "real.toml")
+    workloads_table.REAL_TABLE.write_text(fewer)
+    return with_program(OBJECTS)
+
+
+def test_objects_of_the_kernel_are_compiled(two_objects: Prepared) -> None:
+    (boot,) = boots_of(two_objects, new_machine(), "off")
+    assert boot.facts.error == ""
+    record, classes = boot.workloads[OBJECTS], boot.classes[OBJECTS]
+    assert (record.samples, record.operations) == (1, 2)
+    # make, a shell, and the parts of gcc; most of it is work of the compiler.
+    assert classes["user_instructions"] > 4 * classes["kernel_instructions"] > 10**6
+
+
+def test_an_object_that_does_not_compile_is_no_sample(two_objects: Prepared) -> None:
+    path = f"commands/{OBJECTS}.mk"
+    work = two_objects.plan.work
+    failing = work.texts[path].replace("$(savedcmd_$@)", "$(savedcmd_$@) -include no.h")
+    texts = {"texts": {**work.texts, path: failing}}
+    plan = two_objects.plan.model_copy(update={"work": work.model_copy(update=texts)})
+    error = failure(replace(two_objects, plan=plan))
     assert "/usr/bin/make failed; it printed: " in error
-    assert "lib/.nosuch.o.cmd: No such file or directory" in error
+    assert "fatal error: no.h: No such file or directory" in error
 
 
 def test_the_example_of_the_documents_is_measured(

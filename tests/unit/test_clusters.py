@@ -13,7 +13,7 @@ from distributed import Client
 
 from temper.errors import InfraError, InputError
 from temper.machine.capacity import Capacity
-from temper.run.clusters import QUEUES, _class_of, _queued, connected
+from temper.run.clusters import _SELDOM, QUEUES, _class_of, _queued, connected
 
 LISTENS = "0A"
 LOOPBACK = {"0100007F", "00000000000000000000000001000000"}
@@ -38,10 +38,9 @@ def test_each_boot_that_fits_has_a_worker(local: Client) -> None:
     assert len({os.getpid(), *local.run(os.getpid).values()}) == 3
 
 
-def test_workers_do_not_watch_themselves(local: Client) -> None:
-    """Dask's profiles would take a twentieth of each boot's CPU."""
-    found = local.run(dask.config.get, "distributed.worker.profile.enabled")
-    assert list(found.values()) == [False, False]
+@pytest.mark.parametrize("name", _SELDOM)
+def test_workers_seldom_look_at_themselves(local: Client, name: str) -> None:
+    assert list(local.run(dask.config.get, name).values()) == [_SELDOM[name]] * 2
 
 
 def test_nobody_reaches_them_from_elsewhere(local: Client) -> None:

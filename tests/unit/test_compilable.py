@@ -28,6 +28,11 @@ def test_a_command_has_nothing_that_only_the_host_has(compiler: str, then: str) 
     assert command_of(NOTE.format(compiler=compiler, then=then)) == COMMAND
 
 
+def test_objtool_is_not_called_for_assembly_either() -> None:
+    note = "savedcmd_x.o := gcc -c -o x.o ../x.S   ; ./tools/objtool/objtool x.o\n"
+    assert command_of(note) == "savedcmd_x.o := gcc -c -o x.o ../x.S\n"
+
+
 def test_an_object_that_does_not_compile_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,9 @@ from temper import workloads as table
 from temper.arch import Arch, arch_named
 from temper.catalog import Feature, Variant, feature_named
 from temper.digest import digest
-from temper.errors import InputError
-from temper.kernel import Cache, given
+from temper.errors import InfraError, InputError
+from temper.kernel import Cache, Source, find_source, given
+from temper.kernel.compiler import compiler_major
 from temper.kernel.package import Package
 from temper.machine import DEFAULT_KIND
 from temper.record.outcome import Outcome
@@ -129,13 +130,16 @@ def test_further_layouts_are_booted_once_each_and_are_the_same_in_every_run(
     assert " --calls 1000 --layouts 3 " in compared.command
 
 
+@dataclass(frozen=True)
 class FakeApt:
-    """Has whatever package is asked for."""
+    """Has whatever package is asked for, and others that those depend on."""
+
+    others: Collection[str] = ()
 
     def resolve(self, names: set[str]) -> tuple[DebianPackage, ...]:
         return tuple(
             DebianPackage(name=name, version="1", digest="0" * 64)
-            for name in sorted(names)
+            for name in sorted(names | set(self.others))
         )
 
 
@@ -663,24 +667,76 @@ def test_boots_hold_what_their_workloads_need(
 def test_objects_are_of_one_kernel_whatever_is_priced(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planner, "apt_for", lambda *_: FakeApt())
+    with_debians_source(bench, monkeypatch)
     kernels = {"A": (bench.image("bzImage"), ""), "B": (bench.image("bzImage"), "")}
     name = ("build/kernel-objects",)
     plan = bench.planner.price(bench.feature, 1000, names=name)
-    other = replace(bench.planner, base="cloud")
+    cloud = replace(bench.planner, base="cloud")
+    changed = replace(bench.planner, source=fake_source(bench.root / "changed"))
     made = [
         each.work.objects
         for each in (
             plan,
-            other.price(bench.feature, 1000, names=name),
+            cloud.price(bench.feature, 1000, names=name),
+            changed.price(bench.feature, 1000, names=name),
             bench.planner.compare(kernels, name, 1000),
         )
     ]
     assert made[0]
-    assert made == [made[0]] * 3
+    assert made == [made[0]] * 4
     assert made[0].kernel.patches == made[0].kernel.options == ()
     named = " ".join(made[0].names)
     assert f"objects := {named}\n" in plan.work.texts[f"commands/{name[0]}.mk"]
+
+
+def with_debians_source(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, gcc: int | None = None
+) -> None:
+    """Have apt serve what is asked for and this gcc; the bench's source is Debian's."""
+
+    def find(given: Path | None, series: str, cache: Cache) -> Source:
+        return find_source(given or bench.source, series, cache)
+
+    monkeypatch.setattr(planner, "find_source", find)
+    apt = FakeApt({f"gcc-{gcc}"} if gcc else set())
+    monkeypatch.setattr(planner, "apt_for", lambda *_: apt)
+
+
+def test_objects_are_compiled_by_the_compiler_they_are_configured_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = compiler_major(bench.planner.arch)
+    name = ("build/kernel-objects",)
+    with_debians_source(bench, monkeypatch, ours)
+    assert bench.planner.price(bench.feature, 1000, names=name).work.objects
+    with_debians_source(bench, monkeypatch, ours + 1)
+    with pytest.raises(InputError) as caught:
+        bench.planner.price(bench.feature, 1000, names=name)
+    assert caught.value.message == (
+        f"build/kernel-objects compiles by gcc {ours + 1} of the packages what is "
+        f"configured for gcc {ours} of this host"
+    )
+    # Whatever it is, it compiles a program of ours.
+    assert bench.planner.price(bench.feature, 1000, names=("build/cc",)).work.root
+
+
+def test_a_workload_that_needs_debians_source_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planner, "apt_for", lambda *_: FakeApt())
+
+    def missing(given: Path | None, series: str, cache: Cache) -> Source:
+        if given:
+            return find_source(given, series, cache)
+        raise InfraError("it is not installed", "install it")
+
+    monkeypatch.setattr(planner, "find_source", missing)
+    with pytest.raises(InfraError) as caught:
+        bench.planner.price(bench.feature, 1000, names=("build/kernel-objects",))
+    assert caught.value.message == (
+        "build/kernel-objects compiles objects of Linux: it is not installed"
+    )
+    assert caught.value.hint == "install it"
 
 
 def test_kernels_without_a_source_are_not_compared_by_its_modules(bench: Bench) -> None:

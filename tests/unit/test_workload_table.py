@@ -124,6 +124,18 @@ def test_a_line_of_the_table_that_means_nothing_is_refused(
     assert "operations" in caught.value.message
 
 
+def test_a_source_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = table.REAL_TABLE.read_text()
+    (tmp_path / "real.toml").write_text(text.replace('["init.c"]', '["inti.c"]'))
+    monkeypatch.setattr(table, "REAL_TABLE", tmp_path / "real.toml")
+    (cc,) = workloads(("build/cc",), 100)
+    assert cc.real
+    with pytest.raises(InputError, match=r"there is no inti\.c in "):
+        cc.real.written(cc.name)
+
+
 def test_workloads_of_a_feature_stand_in_its_folder() -> None:
     ours, shared = workloads(("generator/lfsr", "ctx/pipe"), 100)
     assert ours.folder == FEATURES / "kstack" / "workloads"

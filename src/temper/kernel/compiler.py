@@ -27,6 +27,11 @@ def compiler_version(arch: Arch) -> str:
     return f"{gcc}, {target}, {linker}"
 
 
+def compiler_major(arch: Arch) -> int:
+    """Return the major version of the compiler; raise InfraError if it is missing."""
+    return int(_first_line(arch.compiler, "-dumpversion").partition(".")[0])
+
+
 def need_header(header: str, package: str) -> None:
     """Raise InfraError if programs for this host cannot include ``header``."""
     command = ["gcc", "-fsyntax-only", "-include", header, "-xc", "/dev/null"]

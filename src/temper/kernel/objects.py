@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from temper.digest import key_of
@@ -19,7 +19,7 @@ _LOG_TAIL = 15
 _CONFIGURATION = "include/generated/autoconf.h"
 """What all objects include, and Kbuild notes option by option instead."""
 _COMPILER = re.compile(r"(?<= := )(?:ccache )?\S*gcc ")
-_AFTERWARDS = re.compile(r"(?<=\.c) +; .*")
+_AFTERWARDS = re.compile(r"(?<=\.[cS]) +; .*")
 """What objtool does with an object, which is of no compiler."""
 
 
@@ -57,7 +57,7 @@ def _gather(build: Build, name: str, linux: Path) -> None:
     target = Path(name)
     note = target.with_name(f".{target.name}.cmd")
     text = (build.out / note).read_text(encoding="utf-8")
-    for path in (build.out / _CONFIGURATION, *_read(text, build.out)):
+    for path in (build.out / _CONFIGURATION, *_read(text, build)):
         place = linux / path.relative_to(build.tree)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
@@ -76,13 +76,13 @@ def command_of(note: str) -> str:
     return _AFTERWARDS.sub("", _COMPILER.sub("gcc ", line, count=1)) + "\n"
 
 
-def _read(note: str, out: Path) -> Iterator[Path]:
-    """Yield the files that the compiler read for an object, by Kbuild's note on it."""
-    return _files(note.replace("\\", " ").split(), out)
+def _read(note: str, build: Build) -> Iterator[Path]:
+    """Yield the files of the tree that Kbuild noted as read for an object.
 
-
-def _files(words: Iterable[str], out: Path) -> Iterator[Path]:
-    for word in words:
-        path = Path(os.path.normpath(out / word))
-        if path.suffix in {".c", ".h", ".S"} and path.is_file():
+    A guest's compiler has its own headers.
+    """
+    for word in note.replace("\\", " ").split():
+        path = Path(os.path.normpath(build.out / word))
+        ours = path.is_relative_to(build.tree) and path.suffix in {".c", ".h", ".S"}
+        if ours and path.is_file():
             yield path

@@ -89,7 +89,7 @@ class Limits:
         """Allow for workloads that say nothing until so many calls are timed.
 
         Twenty times as long as they take on an idle host: hosts are shared. So many
-        real ``programs`` take up to half a minute each.
+        real ``programs`` take up to three minutes each.
         """
         slack = 20 * calls / arch.calls_per_second
         silence = 600.0 if programs else 0.0

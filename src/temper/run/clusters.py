@@ -40,18 +40,22 @@ def connected(place: str, boots: int, memory: int) -> Iterator[Client]:
     ``boots``: how many there are to make; ``memory``: the MiB of a host that one takes.
     Raises TemperError if there is no scheduler, or none can be started.
     """
-    if place != "local" and place not in QUEUES:
+    if place == "local":
+        # Workers of this host get these settings as they start.
+        with dask.config.set(_SELDOM), _lent(_local(host_capacity(), memory)) as client:
+            yield client
+    elif place in QUEUES:
+        with _lent(_queued(place, boots)) as client:
+            yield client
+    else:
         with _client(place) as client:
             yield client
-        return
-    # Workers of this host get these settings as they start.
-    with dask.config.set(_SELDOM):
-        if place == "local":
-            cluster = _local(host_capacity(), memory)
-        else:
-            cluster = _queued(place, boots)
-        with cluster, Client(cluster, set_as_default=False) as client:
-            yield client
+
+
+@contextmanager
+def _lent(cluster: SpecCluster) -> Iterator[Client]:
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
 
 
 def _client(address: str) -> Client:

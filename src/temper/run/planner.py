@@ -1,5 +1,6 @@
 """Turns the user's request into a plan. It builds nothing."""
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from temper.arch import Arch
 from temper.catalog import Feature, Proof, Variant, check_known
 from temper.debian import apt_for
 from temper.digest import code_digest
-from temper.errors import InputError
+from temper.errors import InfraError, InputError
 from temper.extension import judges_of, outside_of
 from temper.invocation import as_typed
 from temper.kernel import (
@@ -23,6 +24,7 @@ from temper.kernel import (
     find_source,
     module_digest,
 )
+from temper.kernel.compiler import compiler_major
 from temper.machine import DEFAULT_KIND
 from temper.paths import portable
 from temper.record.outcome import Outcome
@@ -62,6 +64,8 @@ _ROOMY = 768
 
 _OBJECTS_OF = "6.12"
 """The series of Debian's source whose objects guests compile."""
+_GCC = re.compile(r"gcc-(\d+)")
+"""The package of a compiler."""
 
 PRICE_CPUS = 1
 """Only one, since a sample could otherwise include a slice of another CPU."""
@@ -410,8 +414,8 @@ class Planner:
             memory=_ROOMY if real else 0,
             programs=tuple(programs),
             modules=(*_proof_modules(part), *_workload_modules(sized)),
-            root=self._root(real.values()),
-            objects=self._objects(real.values()),
+            root=(root := self._root(real.values())),
+            objects=self._objects(real, root),
             texts={
                 path: text
                 for name, each in real.items()
@@ -434,16 +438,30 @@ class Planner:
             sources=sources,
         )
 
-    def _objects(self, real: Iterable[Real]) -> Objects | None:
+    def _objects(self, real: Mapping[str, Real], root: Root | None) -> Objects | None:
         """Plan the objects that real programs compile; None if there are none.
 
-        Those of one kernel whatever the feature or base, so that rows are comparable.
+        Those of one kernel whatever is priced, so that rows are comparable. Raises
+        InfraError if Debian's source is not installed, InputError if the packages'
+        compiler is not like this host's, for which Kbuild writes its commands.
         """
-        names = dict.fromkeys(name for each in real for name in each.objects)
-        if not names:
+        compiling = [name for name, each in real.items() if each.objects]
+        if not (compiling and root):
             return None
-        usual = replace(self, base=USUAL_BASE)
-        kernel = usual.built(self.source_of(_OBJECTS_OF), (), ())
+        ours, theirs = compiler_major(self.arch), _compilers(root)
+        if theirs - {ours}:
+            raise InputError(
+                f"{compiling[0]} compiles by gcc {max(theirs)} of the packages what is "
+                f"configured for gcc {ours} of this host",
+                "use packages of the host's own suite",
+            )
+        try:
+            source = find_source(None, _OBJECTS_OF, self.cache)
+        except InfraError as error:
+            message = f"{compiling[0]} compiles objects of Linux: {error.message}"
+            raise InfraError(message, error.hint) from error
+        names = dict.fromkeys(name for each in real.values() for name in each.objects)
+        kernel = replace(self, base=USUAL_BASE).built(source, (), ())
         return Objects(names=tuple(names), kernel=kernel)
 
     def _sources(self) -> str:
@@ -561,6 +579,12 @@ def module_plan(source: Path, kernel_files: tuple[str, ...] = ()) -> Module:
         kernel_files=kernel_files,
         digest=module_digest(source),
     )
+
+
+def _compilers(root: Root) -> set[int]:
+    """Return the major versions of the compilers in a root."""
+    found = (_GCC.fullmatch(package.name) for package in root.packages)
+    return {int(each[1]) for each in found if each}
 
 
 def _module_sources(feature: Feature) -> list[Path]:
