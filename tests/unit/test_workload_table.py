@@ -1,5 +1,6 @@
 """Which workloads there are, and how large they are."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -112,24 +113,33 @@ def test_every_real_program_is_named_by_its_path() -> None:
             assert all(path.startswith("/") for path in each.real.programs)
 
 
+@pytest.fixture
+def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Have the real programs stand in a table of their own, with a word replaced."""
+
+    def changed(old: str, new: str) -> Path:
+        text = table.REAL_TABLE.read_text()
+        assert old in text
+        path = tmp_path / "real.toml"
+        path.write_text(text.replace(old, new))
+        monkeypatch.setattr(table, "REAL_TABLE", path)
+        return path
+
+    return changed
+
+
 def test_a_line_of_the_table_that_means_nothing_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: Callable[..., Path],
 ) -> None:
-    text = table.REAL_TABLE.read_text()
-    (tmp_path / "real.toml").write_text(text.replace("operations", "rounds"))
-    monkeypatch.setattr(table, "REAL_TABLE", tmp_path / "real.toml")
+    path = change("operations", "rounds")
     with pytest.raises(InputError) as caught:
         all_workloads()
-    assert caught.value.message.startswith(f"{tmp_path / 'real.toml'}: ")
+    assert caught.value.message.startswith(f"{path}: ")
     assert "operations" in caught.value.message
 
 
-def test_a_source_that_is_not_there_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = table.REAL_TABLE.read_text()
-    (tmp_path / "real.toml").write_text(text.replace('["init.c"]', '["inti.c"]'))
-    monkeypatch.setattr(table, "REAL_TABLE", tmp_path / "real.toml")
+def test_a_source_that_is_not_there_is_named(change: Callable[..., Path]) -> None:
+    change('["init.c"]', '["inti.c"]')
     (cc,) = workloads(("build/cc",), 100)
     assert cc.real
     with pytest.raises(InputError, match=r"there is no inti\.c in "):

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from temper.errors import InputError
 from temper.kernel.mutants import Mutant
 from temper.kernel.mutated import MutantTree, devel_of, mutant_tree
 from temper.record.boot import KernelFacts
@@ -28,13 +27,7 @@ def with_mutants(prepared: Prepared, workshop: Workshop) -> Iterator[Prepared]:
         yield prepared
         return
     whole = plan.variants[plan.hardened[0]].kernel
-    spec = workshop.spec(whole)
-    if spec.key() != whole.key:
-        raise InputError(
-            f"{whole.title}: source, patches or compiler have changed since the "
-            "plan was made",
-            "start a new run",
-        )
+    spec = workshop.unchanged_spec(whole)
     mutable = Mutable.of(spec, workshop.cache, workshop.progress)
     cache, progress = workshop.cache, workshop.progress
     with mutant_tree(spec, mutable.texts, cache, progress) as tree:

@@ -84,7 +84,7 @@ class Workshop:
         Raises InputError if source, patches or compiler have changed since the plan
         was made, and whatever ``temper.kernel.build`` raises.
         """
-        return build(self._unchanged_spec(plan), self.cache, self.progress)
+        return build(self.unchanged_spec(plan), self.cache, self.progress)
 
     def setup(self, plan: KernelPlan, work: Work) -> Setup:
         """Build or find all that the variants of a kernel boot with."""
@@ -110,7 +110,7 @@ class Workshop:
         if work.root:
             yield root(work.root, self.arch, self.cache, self.progress)
         if wanted := work.objects:
-            spec = self._unchanged_spec(wanted.kernel)
+            spec = self.unchanged_spec(wanted.kernel)
             yield compilable(spec, wanted.names, self.cache, self.progress)
 
     def given(
@@ -155,7 +155,11 @@ class Workshop:
             base=plan.base,
         )
 
-    def _unchanged_spec(self, plan: KernelPlan) -> KernelSpec:
+    def unchanged_spec(self, plan: KernelPlan) -> KernelSpec:
+        """Return what decides a kernel that is built, if it is what it was planned as.
+
+        Raises InputError if source, patches or compiler have changed since.
+        """
         spec = self.spec(plan)
         if spec.key() != plan.key:
             raise InputError(
