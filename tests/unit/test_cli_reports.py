@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from temper.cli import app
 from temper.cli.lab import _readable
-from temper.cli.results import _other_half
+from temper.cli.stored import runs_like
 from temper.errors import InputError
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind, ProofPlan, RunPlan
@@ -41,12 +41,11 @@ def test_the_newest_proof_goes_with_a_price(
     tmp_path: Path, priced: RunPlan, proof: RunPlan
 ) -> None:
     with Store.open(data=tmp_path) as store:
-        assert _other_half(store, priced) is None
-        store_run(store, proof)
-        newer = store_run(store, proof)
+        assert list(runs_like(store, priced, Kind.PROVE)) == []
+        older, newer = store_run(store, proof), store_run(store, proof)
         store_run(store, price_run().plan)
         store.create_run(proof)
-        assert _other_half(store, priced) == newer
+        assert list(runs_like(store, priced, Kind.PROVE)) == [newer, older]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_a_proof_of_something_else_does_not(
     with Store.open(data=tmp_path) as store:
         older = store_run(store, proof)
         store_run(store, proof.model_copy(update=change))
-        assert _other_half(store, priced) == older
+        assert list(runs_like(store, priced, Kind.PROVE)) == [older]
 
 
 def save(store: Store, run: StoredRun) -> None:

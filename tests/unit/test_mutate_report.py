@@ -307,20 +307,27 @@ def test_a_skipped_test_is_no_result() -> None:
     }
 
 
-def test_mutants_an_hour_are_from_the_first_boot_to_the_last() -> None:
-    planned, more = plan(), ("0e", again("0e"))
-    two = planned.model_copy(
+MORE = ("0e", again("0e"))
+
+
+def plan_of_two() -> RunPlan:
+    """Plan to boot another mutant, too: 0e."""
+    planned = plan()
+    return planned.model_copy(
         update={
-            "variants": {**planned.variants, **{name: variant(name) for name in more}},
+            "variants": {**planned.variants, **{name: variant(name) for name in MORE}},
             "mutants": {**planned.mutants, "0e": mutant()},
             "slots": (
                 *planned.slots,
-                *(Slot(variant=name, repeat=0) for name in more),
+                *(Slot(variant=name, repeat=0) for name in MORE),
             ),
         }
     )
-    late = [boot(name, started=STARTED + timedelta(seconds=50)) for name in more]
-    assert report(*late, planned=two).per_hour == pytest.approx(120)
+
+
+def test_mutants_an_hour_are_from_the_first_boot_to_the_last() -> None:
+    late = [boot(name, started=STARTED + timedelta(seconds=50)) for name in MORE]
+    assert report(*late, planned=plan_of_two()).per_hour == pytest.approx(120)
     assert report().per_hour is None
 
 

@@ -233,6 +233,24 @@ class ProofEvidence(Part):
         return self.expected is not None and self.outcome is not self.expected
 
 
+class Strength(Part):
+    """How much a feature's proofs notice of what could be wrong with its series."""
+
+    score: float
+    """Percent of the booted mutants that were noticed or are accepted."""
+    interval: tuple[float, float] | None
+    """What the score of all mutants is within, in percent, with a confidence of 95 %;
+    None: all were booted."""
+    mutants: int
+    """How many were booted."""
+    survivors: int
+    """How many of them must be noticed, and were not."""
+    run: int
+    """The run that booted them."""
+    started: datetime
+    command: str
+
+
 class ProofReport(Part):
     """Whether a feature holds: the result of ``temper prove``."""
 
@@ -268,6 +286,8 @@ class ProofReport(Part):
     """The feature's proofs for this architecture that the user did not ask for."""
     judges_changed: bool = False
     """True: the judges' code is not the code that the run was planned with."""
+    strength: Strength | None = None
+    """What mutants of the same series say of its proofs; None: none were booted."""
     started: datetime
     hosts: list[str]
     """The hosts that the boots ran on; empty if they were not recorded."""

@@ -11,6 +11,7 @@ from pydantic import Field
 from temper.analysis.boots import results_by_variant
 from temper.analysis.console import boot_complaints, told
 from temper.analysis.kunit import kunit_results
+from temper.analysis.models import Strength
 from temper.analysis.part import Part
 from temper.analysis.proof import Judging
 from temper.analysis.refusals import in_force_summaries, not_in_force
@@ -18,6 +19,7 @@ from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import Fate, MutantPlan, RunPlan, again
+from temper.stats.proportion import interval
 
 
 class Notice(Part):
@@ -71,6 +73,9 @@ class MutateReport(Part):
     score: float | None
     """Percent of the booted mutants that were noticed or are accepted; None: there
     is no score."""
+    interval: tuple[float, float] | None = None
+    """What the score of all mutants is within, in percent, with a confidence of 95 %,
+    if those that were booted are a sample; None: they are all, or there is no score."""
     fates: dict[Fate, int]
     """What became of those that were compiled -> how many."""
     mutants: list[MutantFound]
@@ -104,6 +109,21 @@ class MutateReport(Part):
         """Whether all was booted, and all that must be was noticed."""
         return not (self.unsound or self.pending or self.survivors)
 
+    @property
+    def strength(self) -> Strength | None:
+        """What it says of the feature's proofs; None: there is no score."""
+        if self.score is None:
+            return None
+        return Strength(
+            score=self.score,
+            interval=self.interval,
+            mutants=len(self.mutants),
+            survivors=len(self.survivors),
+            run=self.run,
+            started=self.started,
+            command=self.command,
+        )
+
 
 def mutate_report(run: StoredRun) -> MutateReport:
     """Judge each mutant of a run by its boots, up to what notices it first.
@@ -125,7 +145,9 @@ def mutate_report(run: StoredRun) -> MutateReport:
     (whole,) = plan.hardened
     unsound = watch.why_unsound(whole)
     wanted = [slot.variant for slot in plan.slots if slot.variant in plan.mutants]
+    pending = [name for name in dict.fromkeys(wanted) if name not in booted]
     caught = [each for each in mutants if each.noticed or each.accepted]
+    share = None if unsound or not mutants else (len(caught), len(mutants))
     return MutateReport(
         run=run.id,
         feature=plan.feature,
@@ -133,10 +155,11 @@ def mutate_report(run: StoredRun) -> MutateReport:
         arch=plan.arch,
         machine=plan.machine,
         unsound=unsound,
-        score=100 * len(caught) / len(mutants) if mutants and not unsound else None,
+        score=100 * share[0] / share[1] if share else None,
+        interval=_interval(*share) if share and (plan.sampled or pending) else None,
         fates=Counter(mutant.fate for mutant in plan.mutants.values()),
         mutants=mutants,
-        pending=[name for name in dict.fromkeys(wanted) if name not in booted],
+        pending=pending,
         unreached=_unreached(plan),
         per_hour=_per_hour(booted),
         noticed_by=Counter(each.noticed.by for each in mutants if each.noticed),
@@ -271,6 +294,11 @@ def _found(name: str, plan: MutantPlan, watch: _Watch) -> MutantFound:
         once=once,
         accepted=plan.accepted,
     )
+
+
+def _interval(caught: int, mutants: int) -> tuple[float, float]:
+    low, high = interval(caught, mutants)
+    return 100 * low, 100 * high
 
 
 def _unreached(plan: RunPlan) -> list[Place]:

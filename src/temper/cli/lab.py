@@ -12,6 +12,7 @@ from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
 from temper.cli.reports import conclude, report_of
+from temper.cli.stored import with_strength
 from temper.errors import InfraError, InputError, StoreError
 from temper.invocation import as_typed
 from temper.kernel import Cache, expected_seconds
@@ -112,7 +113,9 @@ class Lab:
             )
         run = self.run(plan, resume)
         if not run.plan.shard:
-            conclude(report_of(run), files, full=full)
+            with Store.open_to_read(progress=self.progress) as store:
+                report = with_strength(report_of(run), run.plan, store)
+            conclude(report, files, full=full)
 
     def _part(self, plan: RunPlan) -> RunPlan:
         """Return the part of a plan that is to be made; see ``--shard``."""

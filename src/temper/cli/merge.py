@@ -8,6 +8,7 @@ import typer
 from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
 from temper.cli.options import Full
 from temper.cli.reports import conclude, report_of
+from temper.cli.stored import with_strength
 from temper.report.progress import on_stderr
 from temper.store import Store, merged, shard_boots
 
@@ -41,5 +42,5 @@ def merge(
         Store.open(progress=on_stderr()) as store,
         store.adding(plan, boots) as run,
     ):
-        report = report_of(run)
+        report = with_strength(report_of(run), run.plan, store)
     conclude(report, files, full=full)

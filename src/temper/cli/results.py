@@ -17,9 +17,10 @@ from temper.cli.files import (
 from temper.cli.options import LARGEST_RUN, Full
 from temper.cli.output import check_output, show_documents, write
 from temper.cli.reports import document_of, report_of
+from temper.cli.stored import runs_like, with_strength
 from temper.errors import InputError
 from temper.invocation import as_typed
-from temper.record.plan import Kind, RunPlan
+from temper.record.plan import Kind
 from temper.report.as_json import Report
 from temper.report.html import to_html
 from temper.report.markdown import to_markdown
@@ -92,29 +93,23 @@ def _picture(reports: Iterable[Report]) -> str:
 def _reports(store: Store, number: int | None) -> list[Report]:
     """Return one run's report, or the newest proof and the price that goes with it."""
     if number is not None:
-        return [report_of(store.load(number))]
+        return [_report(store, number)]
     newest = store.latest(_BY_DEFAULT)
     if newest is None:
         raise InputError(
             "there is no finished run yet", as_typed("temper price kstack")
         )
-    begun = store.load(newest)
-    found = [report_of(begun)]
-    other = _other_half(store, begun.plan)
-    if other is not None:
-        found.append(report_of(store.load(other)))
+    plan = store.plan(newest)
+    kind = Kind.PRICE if plan.kind is Kind.PROVE else Kind.PROVE
+    other = next(runs_like(store, plan, kind), None)
+    numbers = [newest] if other is None else [newest, other]
+    found = [_report(store, each) for each in numbers]
     return sorted(found, key=lambda report: isinstance(report, PriceReport))
 
 
 _BY_DEFAULT = (Kind.PRICE, Kind.PROVE, Kind.COMPARE)
 
 
-def _other_half(store: Store, plan: RunPlan) -> int | None:
-    """Return the newest proof for a price, or the other way round."""
-    kind = Kind.PRICE if plan.kind is Kind.PROVE else Kind.PROVE
-    wanted = (kind, plan.feature, plan.arch, plan.setting, plan.cpu, plan.base)
-    for run in store.runs():
-        found = (run.kind, run.feature, run.arch, run.setting, run.cpu, run.base)
-        if run.finished and run.current and not run.shard and found == wanted:
-            return run.id
-    return None
+def _report(store: Store, number: int) -> Report:
+    run = store.load(number)
+    return with_strength(report_of(run), run.plan, store)

@@ -92,6 +92,8 @@ class KernelPlan(Plain):
     version: str = ""
     """The source's version, from its Makefile."""
     patches: tuple[str, ...] = ()
+    series: str = ""
+    """A hash of the patches; empty: there are none."""
     options: tuple[str, ...] = ()
     """``CONFIG_X=y`` lines in addition to the base's."""
     base: str = USUAL_BASE
@@ -550,6 +552,8 @@ class RunPlan(Plain):
     """Option -> the least that the user's policy demands (audit)."""
     mutants: dict[str, MutantPlan] = Field(default_factory=dict)
     """Id -> a mutant that was compiled; each distinct one is a variant (mutate)."""
+    sampled: bool = False
+    """Whether there are more mutants than these (mutate)."""
     kunit: str = ""
     """The KUnit suites that run as mutants boot; empty: none do (mutate)."""
     layouts: dict[int, Layout] = Field(default_factory=dict)

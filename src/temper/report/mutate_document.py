@@ -20,6 +20,7 @@ from temper.report.document import (
     Tone,
 )
 from temper.report.provenance import downloads, made
+from temper.report.strength import count, score
 
 _FATES = {
     Fate.DISTINCT: "kernels of their own, to be booted",
@@ -51,31 +52,17 @@ def mutate_document(report: MutateReport) -> Document:
     )
 
 
-def score_line(report: MutateReport) -> str:
-    """Return the score in a sentence; there has to be one."""
-    assert report.score is not None
-    listed = len(report.survivors)
-    return (
-        f"{report.score:.0f} % of {_count(len(report.mutants))} noticed or accepted"
-        f"{f', {listed} listed' if listed else ''}."
-    )
-
-
 def _conclusion(report: MutateReport) -> Iterable[Paragraph]:
     if report.unsound:
         yield Paragraph(f"NO SCORE: {report.unsound}.", Tone.BAD)
-    elif report.score is None:
+    elif report.strength is None:
         yield Paragraph("NO SCORE: no mutant has booted yet.", Tone.BAD)
     else:
         tone = Tone.GOOD if report.clean else Tone.BAD
-        yield Paragraph(f"{report.feature}: {score_line(report)}", tone)
+        yield Paragraph(f"{report.feature}: {score(report.strength)}.", tone)
     if report.pending:
-        waiting = f"NOT FINISHED: {_count(len(report.pending))} still to boot."
+        waiting = f"NOT FINISHED: {count(len(report.pending))} still to boot."
         yield Paragraph(waiting, Tone.BAD)
-
-
-def _count(number: int) -> str:
-    return f"{number} mutant" + "s" * (number != 1)
 
 
 def _speed(report: MutateReport) -> str:

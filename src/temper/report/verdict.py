@@ -4,6 +4,7 @@ from temper.analysis.in_force import objection
 from temper.analysis.models import ProofEvidence, ProofReport
 from temper.record.outcome import Outcome
 from temper.report.attacks import Surprise, some, some_proofs, surprises
+from temper.report.strength import score
 
 
 def verdict(report: ProofReport) -> str:
@@ -16,7 +17,12 @@ def verdict(report: ProofReport) -> str:
 
 def _conclusion(report: ProofReport) -> list[str]:
     if report.proven:
-        return [_proven(report), *_known_limits(report), *_beside(report)]
+        return [
+            _proven(report),
+            *_known_limits(report),
+            *_beside(report),
+            *_strength(report),
+        ]
     if not report.deciding:
         only = f"This run shows only known limits of {report.feature}"
         return [f"{only} and proves nothing", *_not_in_force(report), _shown(report)]
@@ -83,6 +89,13 @@ def _beside(report: ProofReport) -> list[str]:
     if len(tried) < len(report.sabotages):
         which += " for these proofs"
     return [f"All {len(tried)} {which} came out as expected"]
+
+
+def _strength(report: ProofReport) -> list[str]:
+    found = report.strength
+    if not found:
+        return []
+    return [f"{score(found)}: run {found.run} of {found.started:%Y-%m-%d}"]
 
 
 def _shown(report: ProofReport) -> str:

@@ -101,6 +101,7 @@ def plan_mutate(
                 name: _mutant_plan(mutable, name, fate, mutation)
                 for name, fate in fates.items()
             },
+            "sampled": len(fates) < len(mutable.mutants),
             "kunit": mutation.kunit,
             "variants_left_out": (),
             "slots": tuple(_slots(plan)),

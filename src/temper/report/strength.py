@@ -1,0 +1,20 @@
+"""How much proofs notice, in words."""
+
+from math import ceil, floor
+
+from temper.analysis.models import Strength
+
+
+def score(found: Strength) -> str:
+    """Return the score as a sentence without a full stop, never rounded up."""
+    share = f"{floor(found.score)} %"
+    if found.interval:
+        low, high = found.interval
+        share += f" ({floor(low)} to {ceil(high)} %)"
+    listed = f", {found.survivors} listed" if found.survivors else ""
+    return f"{share} of {count(found.mutants)} noticed or accepted{listed}"
+
+
+def count(mutants: int) -> str:
+    """Return how many mutants, as a noun."""
+    return f"{mutants} mutant" + "s" * (mutants != 1)
