@@ -266,6 +266,8 @@ class Feature(Plain):
     """architecture -> the register that opens what it protects, if it has one."""
     on: dict[ArchName, FeatureOn] = Field(default_factory=dict)
     """architecture -> what it has in addition."""
+    bases: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Base of the kernels -> ``CONFIG_X=y`` lines for all variants in addition."""
     folder: Path
 
     @field_validator("sabotages")
@@ -425,6 +427,10 @@ class Feature(Plain):
                 "sabotages": _on(arch, self.sabotages),
             }
         )
+
+    def options(self, variant: Variant, base: str) -> tuple[str, ...]:
+        """Return the options of a variant's kernel in addition to a base's."""
+        return (*self.config, *self.bases.get(base, ()), *variant.config)
 
     def machine_on(self, arch: str) -> str:
         """Return the kind of machine that an architecture needs; empty: the usual."""

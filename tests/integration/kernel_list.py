@@ -86,7 +86,7 @@ class Listed:
                 option
                 for each, variant in variants
                 for option in (
-                    *(*each.config, *variant.config),
+                    *each.options(variant, self.base),
                     *(each.sabotage.config if self.mutated else ()),
                 )
             )

@@ -9,6 +9,7 @@ from lab import ARM64, ONE_LAYOUT, Answer, ask, boots_of, new_machine, planner, 
 
 from temper import workloads as workloads_table
 from temper.catalog import feature_named
+from temper.debian.source import source_lines
 from temper.paths import REPOSITORY
 from temper.run.prepare import Prepared
 from temper.workloads import all_workloads, workloads
@@ -82,6 +83,36 @@ def test_what_hardly_enters_the_kernel_hardly_pays(answer: Answer) -> None:
         assert abs(more) < before / 100
         moved = answer.class_delta(workload, "user_instructions", "stock")
         assert abs(moved) < before / 1000
+
+
+NEWER = {"libc6": "2.41", "gcc-14": "14.2.0", "python3-minimal": "3.13.5"}
+
+
+@pytest.mark.check_all
+def test_programs_of_another_suite_are_measured(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Debian 13's: their C library, their Python and their compiler are others."""
+    file = tmp_path / "trixie.list"
+    file.write_text(source_lines("trixie").replace("deb-src ", "deb "))
+    named = (REDIS, "lang/python-start", "build/cc")
+    folder = tmp_path_factory.mktemp("price")
+    answer = priced(folder, named, "--packages", str(file))
+    assert answer.status == 0, answer.output
+    assert answer.report["exact"]
+    versions = answer.report["packages"]
+    assert {name: versions[name].split("-")[0] for name in NEWER} == NEWER
+
+
+@pytest.mark.check_all
+def test_what_needs_networks_runs_on_arm64(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    cloud = (*ARM64, "--base", "cloud")
+    answer = priced(tmp_path_factory.mktemp("price"), ("net/nginx",), *cloud)
+    assert answer.status == 0, answer.output
+    assert answer.report["exact"]
+    assert answer.prices("net/nginx", "stock")["p50"][0] > 0
 
 
 # What stock has more of in each system call, by far, whatever else a program does.

@@ -791,6 +791,19 @@ def test_a_base_is_for_all_kernels_and_is_told(bench: Bench) -> None:
 def test_an_unknown_base_is_refused_before_anything_is_built(bench: Bench) -> None:
     with pytest.raises(InputError, match="unknown base 'clod'"):
         replace(bench.planner, base="clod")
+    bench.feature = bench.feature.model_copy(update={"bases": {"clod": ()}})
+    with pytest.raises(InputError, match="unknown base 'clod'"):
+        bench.price()
+
+
+def test_a_feature_may_need_more_on_a_base(bench: Bench) -> None:
+    plain = bench.price()
+    bases = {"cloud": ("CONFIG_XEN_PV=n",)}
+    bench.feature = bench.feature.model_copy(update={"bases": bases})
+    assert bench.price() == plain
+    bench.planner = replace(bench.planner, base="cloud")
+    for variant in bench.price().variants.values():
+        assert "CONFIG_XEN_PV=n" in variant.kernel.options
 
 
 def test_a_setting_is_for_compared_kernels_too(bench: Bench) -> None:

@@ -29,6 +29,7 @@ ARM64 = Arch(
     machine_config=(
         *("CONFIG_BLK_DEV_INITRD=y", "CONFIG_SERIAL_AMBA_PL011_CONSOLE=y"),
         *("CONFIG_SERIAL_8250=y", "CONFIG_SERIAL_8250_PCI=y"),
+        "CONFIG_PCI_HOST_GENERIC=y",
     ),
     free_clock="the host's clock in nanoseconds, as QEMU passes it on (no icount)",
     free_unit="ns",

@@ -111,11 +111,13 @@ class Planner:
                 f"{feature.name} is not for {self.arch.name}",
                 f"it is for {', '.join(feature.architectures)}",
             )
+        for name in feature.bases:
+            base_named(name)
         feature, variant = self.here(feature), variant.for_arch(self.arch.name)
         return self.built(
             self.source_of(feature.series),
             feature.patches(variant),
-            (*feature.config, *variant.config),
+            feature.options(variant, self.base),
         )
 
     def here(self, feature: Feature) -> Feature:
