@@ -51,6 +51,9 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench(fake_source(tmp_path / "linux"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    # Mutants in the store are told of beside a proof.
+    monkeypatch.setenv("TEMPER_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("TEMPER_STORE", raising=False)
     monkeypatch.setattr(Lab, "run", lambda _, *asked: bench.run(*asked))
     return bench
 

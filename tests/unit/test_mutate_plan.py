@@ -12,6 +12,7 @@ from made_up import WORK, kernel_facts
 from temper.analysis.estimate import estimate
 from temper.arch import arch_named
 from temper.catalog import Feature, Variant, feature_named
+from temper.digest import key_of
 from temper.errors import InputError
 from temper.kernel import Cache, KernelSpec
 from temper.kernel.mutants import Mutant
@@ -50,11 +51,19 @@ class PaperPlanner(Planner):
     """Plans runs whose kernels and programs nobody will build."""
 
     def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
-        options = (*feature.config, *variant.config)
+        options = feature.options(variant, self.base)
         return KernelPlan(key="3f9c", options=options)
 
     def _work(self, job: tuple[str, ...], *_: object, **__: object) -> Work:
         return WORK.model_copy(update={"job": job, "modules": ()})
+
+
+class ExactPlanner(PaperPlanner):
+    """Tells kernels apart by their options."""
+
+    def kernel(self, feature: Feature, variant: Variant) -> KernelPlan:
+        plan = super().kernel(feature, variant)
+        return plan.model_copy(update={"key": key_of({"options": plan.options})})
 
 
 class PaperWorkshop(Workshop):
@@ -152,6 +161,19 @@ def test_all_that_were_compiled_are_told_of(workshop: Workshop) -> None:
     assert plan.mutants["0a"].accepted == ""
     assert "+/*a;*/" in plan.mutants["0a"].hunk
     assert plan.kunit == "randomize_kstack"
+    assert not plan.sampled
+
+
+def test_a_sample_is_one_and_the_kernel_is_that_of_a_proof(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutate, "survey", lambda *_: {"0a": Fate.DISTINCT})
+    planner = ExactPlanner(workshop.arch, workshop.cache)
+    plan = plan_mutate(planner, KSTACK, 1, workshop)
+    assert plan.sampled
+    proof = planner.prove(KSTACK)
+    assert plan.attacked == proof.variants["temper"].kernel.key
+    assert plan.attacked != plan.variants["unmutated"].kernel.key
 
 
 def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:

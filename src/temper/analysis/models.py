@@ -234,7 +234,7 @@ class ProofEvidence(Part):
 
 
 class Strength(Part):
-    """How much a feature's proofs notice of what could be wrong with its series."""
+    """How much is noticed of what could be wrong with a series, by mutants of it."""
 
     score: float
     """Percent of the booted mutants that were noticed or are accepted."""
@@ -245,6 +245,8 @@ class Strength(Part):
     """How many were booted."""
     survivors: int
     """How many of them must be noticed, and were not."""
+    variant: str = ""
+    """The hardened variant whose series they are mutants of; empty: it is plain."""
     run: int
     """The run that booted them."""
     started: datetime
@@ -287,7 +289,7 @@ class ProofReport(Part):
     judges_changed: bool = False
     """True: the judges' code is not the code that the run was planned with."""
     strength: Strength | None = None
-    """What mutants of the same series say of its proofs; None: none were booted."""
+    """What stored mutants of a hardened variant say; None: nothing, or not asked."""
     started: datetime
     hosts: list[str]
     """The hosts that the boots ran on; empty if they were not recorded."""

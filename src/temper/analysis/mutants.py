@@ -75,7 +75,8 @@ class MutateReport(Part):
     is no score."""
     interval: tuple[float, float] | None = None
     """What the score of all mutants is within, in percent, with a confidence of 95 %,
-    if those that were booted are a sample; None: they are all, or there is no score."""
+    if those that were booted are a sample; None: they are all, there is no score, or
+    an older run does not say."""
     fates: dict[Fate, int]
     """What became of those that were compiled -> how many."""
     mutants: list[MutantFound]
@@ -111,7 +112,7 @@ class MutateReport(Part):
 
     @property
     def strength(self) -> Strength | None:
-        """What it says of the feature's proofs; None: there is no score."""
+        """What it says of the series; None: there is no score."""
         if self.score is None:
             return None
         return Strength(
@@ -128,10 +129,11 @@ class MutateReport(Part):
 def mutate_report(run: StoredRun) -> MutateReport:
     """Judge each mutant of a run by its boots, up to what notices it first.
 
-    In this order: whether it boots, its console, in-force checks, KUnit, the proofs in
-    the plan's order. A notice counts if the second boot has one, too, or if twins found
-    it: on a busy host, proofs now and then find what is not there. Whatever keeps a
-    proof from finding it BLOCKED is a notice, since nobody would have read PROVEN.
+    In this order: whether it boots, its console, in-force checks, the proofs in the
+    plan's order, KUnit, which ``temper prove`` does not run. A notice counts if the
+    second boot has one, too, or if twins found it: on a busy host, proofs now and then
+    find what is not there. Whatever keeps a proof from finding it BLOCKED is a notice,
+    since nobody would have read PROVEN.
     Raises what ``proof_report`` does.
     """
     plan = run.plan
@@ -209,8 +211,8 @@ class _Watch:
             "boot": self._not_booted,
             "console": self._complained,
             "in force": self._not_in_force,
-            "KUnit": self._failed_tests,
             **self._looks_at(proofs),
+            "KUnit": self._failed_tests,
         }
         return _by(variant, looks)
 

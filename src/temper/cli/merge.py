@@ -42,5 +42,7 @@ def merge(
         Store.open(progress=on_stderr()) as store,
         store.adding(plan, boots) as run,
     ):
-        report = with_strength(report_of(run), run.plan, store)
+        report = report_of(run)
+    with Store.open_to_read(progress=on_stderr()) as store:
+        report = with_strength(report, plan, store)
     conclude(report, files, full=full)

@@ -88,22 +88,13 @@ class KernelSpec:
         """What its .config must hold."""
         return wanted_options(self.arch, self.options, base_named(self.base))
 
-    @property
-    def series(self) -> str:
-        """A hash of its patches; empty without any."""
-        return key_of({"patches": self._patches}) if self.patches else ""
-
-    @property
-    def _patches(self) -> list[str]:
-        return [file_digest(patch) for patch in self.patches]
-
     def key(self) -> str:
         """Hash what goes into the kernel, but no paths, users or hosts."""
         inputs = {
             "recipe": RECIPE,
             "arch": self.arch.name,
             "source": self.source.digest,
-            "patches": self._patches,
+            "patches": [file_digest(patch) for patch in self.patches],
             "options": self.wanted,
             "compiler": compiler_version(self.arch),
             "flags": FLAGS,

@@ -92,8 +92,6 @@ class KernelPlan(Plain):
     version: str = ""
     """The source's version, from its Makefile."""
     patches: tuple[str, ...] = ()
-    series: str = ""
-    """A hash of the patches; empty: there are none."""
     options: tuple[str, ...] = ()
     """``CONFIG_X=y`` lines in addition to the base's."""
     base: str = USUAL_BASE
@@ -554,6 +552,9 @@ class RunPlan(Plain):
     """Id -> a mutant that was compiled; each distinct one is a variant (mutate)."""
     sampled: bool = False
     """Whether there are more mutants than these (mutate)."""
+    attacked: str = ""
+    """The key of the kernel that ``temper prove`` attacks, whose series has these
+    mutants; it lacks what sabotages need (mutate)."""
     kunit: str = ""
     """The KUnit suites that run as mutants boot; empty: none do (mutate)."""
     layouts: dict[int, Layout] = Field(default_factory=dict)

@@ -10,7 +10,7 @@ def score(found: Strength) -> str:
     share = f"{floor(found.score)} %"
     if found.interval:
         low, high = found.interval
-        share += f" ({floor(low)} to {ceil(high)} %)"
+        share += f" ({floor(10 * low) / 10:.1f} to {ceil(10 * high) / 10:.1f} %)"
     listed = f", {found.survivors} listed" if found.survivors else ""
     return f"{share} of {count(found.mutants)} noticed or accepted{listed}"
 

@@ -95,7 +95,8 @@ def _strength(report: ProofReport) -> list[str]:
     found = report.strength
     if not found:
         return []
-    return [f"{score(found)}: run {found.run} of {found.started:%Y-%m-%d}"]
+    when = f"run {found.run}, {found.started:%Y-%m-%d}"
+    return [f"Of {found.variant}'s series, {score(found)} ({when})"]
 
 
 def _shown(report: ProofReport) -> str:

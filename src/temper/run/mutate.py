@@ -70,6 +70,7 @@ def plan_mutate(
         raise InputError(f"{feature.name} has no proof that could notice a mutant")
     feature = planner.here(feature)
     whole = feature.variants[feature.hardened[0]]
+    attacked = planner.kernel(feature, whole)
     options = (*whole.config, *feature.sabotage.config)
     whole = whole.model_copy(update={"config": options})
     spec = workshop.spec(planner.kernel(feature, whole))
@@ -102,6 +103,7 @@ def plan_mutate(
                 for name, fate in fates.items()
             },
             "sampled": len(fates) < len(mutable.mutants),
+            "attacked": attacked.key,
             "kunit": mutation.kunit,
             "variants_left_out": (),
             "slots": tuple(_slots(plan)),

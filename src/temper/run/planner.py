@@ -144,7 +144,6 @@ class Planner:
             source=portable(source.path),
             version=source.version,
             patches=tuple(map(portable, spec.patches)),
-            series=spec.series,
             options=spec.options,
             base=spec.base,
         )
