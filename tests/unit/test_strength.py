@@ -200,7 +200,7 @@ OTHERS: dict[str, Change] = {
     "judges": lambda _: {"judges": "07e4"},
     "proofs": lambda planned: {
         "proofs": {
-            name: each.model_copy(update={"params": {}})
+            name: each.model_copy(update={"title": "another"})
             for name, each in planned.proofs.items()
         }
     },
