@@ -184,6 +184,12 @@ NOTICED: dict[str, Spoil] = {
 }
 
 
+def test_proofs_come_before_what_no_proof_runs() -> None:
+    console = KUNIT.replace("ok 2", "not ok 2")
+    found = report(*both(lambda name: boot(name, CONSTANT, console=console)))
+    assert found.noticed_by == {"prediction": 1}
+
+
 def both(spoil: Spoil, variant: str = "0a") -> list[StoredBoot]:
     return [spoil(variant), spoil(again(variant))]
 

@@ -134,8 +134,7 @@ class Shelf:
     def strength(self, report: ProofReport | None = None) -> Strength | None:
         """Return what is said beside the proof."""
         report = report or proof_report_of(self.proof)
-        with Store.open(data=self.folder) as store:
-            shown = with_strength(report, self.proof.plan, store)
+        shown = with_strength(report, self.proof.plan)
         assert isinstance(shown, ProofReport)
         return shown.strength
 

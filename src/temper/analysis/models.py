@@ -246,7 +246,8 @@ class Strength(Part):
     survivors: int
     """How many of them must be noticed, and were not."""
     variant: str = ""
-    """The hardened variant whose series they are mutants of; empty: it is plain."""
+    """The hardened variant of the proof that they are mutants of; empty: this stands
+    beside no proof."""
     run: int
     """The run that booted them."""
     started: datetime

@@ -1,7 +1,7 @@
 """Which mutants of a series its proofs notice, and which survive."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
@@ -149,7 +149,8 @@ def mutate_report(run: StoredRun) -> MutateReport:
     wanted = [slot.variant for slot in plan.slots if slot.variant in plan.mutants]
     pending = [name for name in dict.fromkeys(wanted) if name not in booted]
     caught = [each for each in mutants if each.noticed or each.accepted]
-    share = None if unsound or not mutants else (len(caught), len(mutants))
+    scored = bool(mutants) and not unsound
+    partly = plan.sampled or bool(pending)
     return MutateReport(
         run=run.id,
         feature=plan.feature,
@@ -157,8 +158,8 @@ def mutate_report(run: StoredRun) -> MutateReport:
         arch=plan.arch,
         machine=plan.machine,
         unsound=unsound,
-        score=100 * share[0] / share[1] if share else None,
-        interval=_interval(*share) if share and (plan.sampled or pending) else None,
+        score=100 * len(caught) / len(mutants) if scored else None,
+        interval=_interval(caught, mutants) if scored and partly else None,
         fates=Counter(mutant.fate for mutant in plan.mutants.values()),
         mutants=mutants,
         pending=pending,
@@ -170,6 +171,26 @@ def mutate_report(run: StoredRun) -> MutateReport:
         temper_version=plan.temper_version,
         command=plan.command,
     )
+
+
+def variant_mutated(mutants: RunPlan, proof: RunPlan) -> str:
+    """Return the hardened variant of a proof that mutants are of; empty: of none.
+
+    They are of the very kernel that it attacks, booted in the same way, and the same
+    proofs and judges attack them.
+    """
+    same = ("machine", "proofs", "judges")
+    if any(getattr(proof, name) != getattr(mutants, name) for name in same):
+        return ""
+    whole = mutants.variants[mutants.hardened[0]]
+    words = set(whole.cmdline.split())
+    for name in proof.hardened:
+        own = proof.variants[name]
+        # Mutants have the words of KUnit in addition.
+        booted_alike = own.cpu == whole.cpu and set(own.cmdline.split()) <= words
+        if own.kernel.key == mutants.attacked and booted_alike:
+            return name
+    return ""
 
 
 Look = Callable[[str], str]
@@ -298,8 +319,10 @@ def _found(name: str, plan: MutantPlan, watch: _Watch) -> MutantFound:
     )
 
 
-def _interval(caught: int, mutants: int) -> tuple[float, float]:
-    low, high = interval(caught, mutants)
+def _interval(
+    caught: Sequence[MutantFound], mutants: Sequence[MutantFound]
+) -> tuple[float, float]:
+    low, high = interval(len(caught), len(mutants))
     return 100 * low, 100 * high
 
 

@@ -12,7 +12,7 @@ from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
 from temper.cli.reports import conclude, report_of
-from temper.cli.stored import may_have_strength, with_strength
+from temper.cli.stored import with_strength
 from temper.errors import InfraError, InputError, StoreError
 from temper.invocation import as_typed
 from temper.kernel import Cache, expected_seconds
@@ -20,7 +20,6 @@ from temper.machine import Machine
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import USUAL_BASE, RunPlan
-from temper.report.as_json import Report
 from temper.report.listings import print_shard
 from temper.report.plan_document import plan_document
 from temper.report.progress import on_stderr
@@ -114,18 +113,7 @@ class Lab:
             )
         run = self.run(plan, resume)
         if not run.plan.shard:
-            report = self._with_strength(report_of(run), run.plan)
-            conclude(report, files, full=full)
-
-    def _with_strength(self, report: Report, plan: RunPlan) -> Report:
-        """Add to a proof what its stored mutants say, if the store can be read."""
-        if may_have_strength(report):
-            with (
-                suppress(StoreError),
-                Store.open_to_read(progress=self.progress) as store,
-            ):
-                return with_strength(report, plan, store)
-        return report
+            conclude(with_strength(report_of(run), run.plan), files, full=full)
 
     def _part(self, plan: RunPlan) -> RunPlan:
         """Return the part of a plan that is to be made; see ``--shard``."""

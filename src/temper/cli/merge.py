@@ -43,6 +43,4 @@ def merge(
         store.adding(plan, boots) as run,
     ):
         report = report_of(run)
-    with Store.open_to_read(progress=on_stderr()) as store:
-        report = with_strength(report, plan, store)
-    conclude(report, files, full=full)
+    conclude(with_strength(report, plan), files, full=full)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from temper.analysis.models import ProofReport, Strength
-from temper.analysis.mutants import mutate_report
+from temper.analysis.mutants import mutate_report, variant_mutated
 from temper.errors import InputError, StoreError
 from temper.record.plan import Fate, Kind, RunPlan
 from temper.report.as_json import Report
+from temper.report.progress import on_stderr
 from temper.store import Store
 
 
@@ -20,25 +21,31 @@ def runs_like(store: Store, plan: RunPlan, kind: Kind) -> Iterator[int]:
             yield run.id
 
 
-def may_have_strength(report: Report) -> bool:
-    """Whether mutants say more of a report: it is of all proofs, and they proved."""
-    return (
-        isinstance(report, ProofReport) and report.proven and not report.proofs_left_out
-    )
+def with_strength(report: Report, plan: RunPlan, store: Store | None = None) -> Report:
+    """Add to a proof what stored mutants say of it; return other reports as they are.
 
-
-def with_strength(report: Report, plan: RunPlan, store: Store) -> Report:
-    """Add to a proof what its stored mutants say; return other reports as they are.
-
-    Mutants count if they are of the kernel that the proof attacked, and were attacked
-    by the same proofs in the same way; the run with the most of them does.
+    It has to be of all proofs, and proven. Of several runs of mutants, the one with
+    the most of them counts. A store or a run that cannot be read says nothing.
+    ``store``: the one to look in, if it is open already.
     """
-    if not may_have_strength(report):
+    if not isinstance(report, ProofReport) or not report.proven:
         return report
+    if report.proofs_left_out:
+        return report
+    strength = None
+    with suppress(StoreError):
+        if store:
+            strength = _largest(store, plan)
+        else:
+            with Store.open_to_read(progress=on_stderr()) as opened:
+                strength = _largest(opened, plan)
+    return report.model_copy(update={"strength": strength})
+
+
+def _largest(store: Store, plan: RunPlan) -> Strength | None:
     largest_first = sorted(_mutated(store, plan), reverse=True)
     found = (_strength(store, run, variant) for _, run, variant in largest_first)
-    strength = next(filter(None, found), None)
-    return report.model_copy(update={"strength": strength})
+    return next(filter(None, found), None)
 
 
 def _mutated(store: Store, plan: RunPlan) -> Iterator[tuple[int, int, str]]:
@@ -47,7 +54,7 @@ def _mutated(store: Store, plan: RunPlan) -> Iterator[tuple[int, int, str]]:
         # What is damaged, or was deleted meanwhile, says nothing.
         with suppress(StoreError, InputError):
             mutants = store.plan(run)
-            if variant := _attacked(plan, mutants):
+            if variant := variant_mutated(mutants, plan):
                 fates = [each.fate for each in mutants.mutants.values()]
                 yield fates.count(Fate.DISTINCT), run, variant
 
@@ -57,18 +64,3 @@ def _strength(store: Store, run: int, variant: str) -> Strength | None:
         found = mutate_report(store.load(run)).strength
         return found and found.model_copy(update={"variant": variant})
     return None
-
-
-def _attacked(proof: RunPlan, mutants: RunPlan) -> str:
-    """Return the hardened variant that mutants are of; empty: they are of none."""
-    same = ("machine", "proofs", "judges")
-    if any(getattr(proof, name) != getattr(mutants, name) for name in same):
-        return ""
-    whole = mutants.variants[mutants.hardened[0]]
-    words = set(whole.cmdline.split())
-    for name in proof.hardened:
-        own = proof.variants[name]
-        booted_alike = own.cpu == whole.cpu and set(own.cmdline.split()) <= words
-        if own.kernel.key == mutants.attacked and booted_alike:
-            return name
-    return ""

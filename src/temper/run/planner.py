@@ -20,6 +20,7 @@ from temper.kernel import (
     KernelSpec,
     Source,
     base_named,
+    base_names,
     find_given,
     find_source,
     module_digest,
@@ -111,8 +112,11 @@ class Planner:
                 f"{feature.name} is not for {self.arch.name}",
                 f"it is for {', '.join(feature.architectures)}",
             )
-        for name in feature.bases:
-            base_named(name)
+        if unknown := feature.bases.keys() - set(base_names()):
+            raise InputError(
+                f"{feature.name} needs options on unknown bases: {sorted(unknown)}",
+                f"known: {', '.join(base_names())}",
+            )
         feature, variant = self.here(feature), variant.for_arch(self.arch.name)
         return self.built(
             self.source_of(feature.series),
