@@ -15,11 +15,12 @@ seeds = judge_named(FEATURES / "kstack", "seeds", ("lifetime_ms", "level"))
 
 STATES, KEYS, STORE, NAPS, AGAIN = 2_000, 256, 12, 64, 256
 SLEPT = 32
+COPIED = 64
 
 
 WORDS = (
     *("seed_state", "seed_key"),
-    *("seed_nap_key", "seed_watched_key", "seed_again_key"),
+    *("seed_nap_key", "seed_watched_key", "seed_again_key", "seed_copy_key"),
 )
 
 
@@ -60,6 +61,8 @@ def samples() -> dict[str, Ints]:
         "seed_watched_key": words(7 * NAPS),
         "seed_return_key": words(40)[:8],
         "seed_return_other": words(40)[-8:],
+        "seed_copy_before": words(41 * COPIED)[-COPIED:],
+        "seed_copy_key": words(42 * COPIED)[-COPIED:],
     }
 
 
@@ -313,6 +316,26 @@ def test_a_cpu_that_comes_back_with_nearly_another_ones_key_is_noticed() -> None
     assert judge(found).outcome is Outcome.VULNERABLE
 
 
+def test_a_key_that_outlasts_a_copy_of_the_machine_is_noticed() -> None:
+    found = samples()
+    found["seed_copy_key"][7] = found["seed_copy_before"][7]
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.VULNERABLE
+    (reason,) = verdict.reasons
+    assert reason == "1 of 64 keys outlast the notice that a machine is a copy"
+
+
+def test_a_kernel_that_cannot_tell_that_it_is_a_copy_is_said_to_be_one() -> None:
+    """It can be sound, but nobody has looked at what it does in a copy."""
+    found = samples()
+    assert judge(found).reasons[-1].endswith("; a copy of the machine draws new ones")
+    for name in ("seed_copy_before", "seed_copy_key"):
+        found[name] = found[name][:0]
+    verdict = judge(found)
+    assert verdict.outcome is Outcome.BLOCKED
+    assert verdict.reasons[-1].endswith("cannot tell that its machine is a copy")
+
+
 def test_keys_after_naps_that_gather_bits_are_noticed() -> None:
     """Or-ing random bits to a key sets more and more of them."""
     found = samples()
@@ -410,7 +433,7 @@ def test_every_figure_is_documented() -> None:
     named = explained("seeds")
     for figure in judge(samples()).figures:
         general = re.sub(
-            "^(states|(nap_|watched_|again_)?keys)_(repeated|bit_p|all_p|tied_bits|bits)$",
+            "^(states|(nap_|watched_|again_|copy_)?keys)_(repeated|bit_p|all_p|tied_bits|bits)$",
             r"<what>_\3",
             figure,
         )

@@ -49,7 +49,7 @@ def judge_keys(
     nap_us, nap_late = _of(samples, "nap_us"), _of(samples, "nap_late")
     slept_us, slept_late = _of(samples, "slept_us"), _of(samples, "slept_late")
     us, late = (_split(_of(samples, name), of_cpu) for name in ("us", "late"))
-    watched = _of(samples, "watched_key")
+    watched, copies = _of(samples, "watched_key"), _of(samples, "copy_key")
     # Those of 0 are none: ticks were held back, or no key came.
     return [
         judge_words("keys", "keys", keys, level),
@@ -58,6 +58,7 @@ def judge_keys(
         judge_words(
             "again_keys", "keys from the same memory", again[again != 0], level
         ),
+        judge_words("copy_keys", "keys of copies of a machine", copies, level),
         _stuck(stuck, of_cpu),
         _outlasting(_of(samples, "nap_before"), naps),
         _served("nap_keys", "keys after naps", [nap_us], [nap_late], life, _OF_FEW),
@@ -68,6 +69,7 @@ def judge_keys(
         _apart(keys, _of(samples, "other"), of_cpu),
         _chained(keys, of_cpu),
         _returned(_of(samples, "return_key"), _of(samples, "return_other")),
+        _copied(_of(samples, "copy_before"), copies),
         _foretold(keys, _of(samples, "store"), of_cpu),
     ]
 
@@ -189,6 +191,13 @@ def _returned(keys: Ints, others: Ints) -> Found:
     )
     figures = {"returns": float(len(keys)), "returns_alike": float(alike)}
     return Found(figures, [said] if alike else [])
+
+
+def _copied(before: Ints, after: Ints) -> Found:
+    """Count the keys that a CPU still has when the kernel knows that it is a copy."""
+    same = int(np.count_nonzero(after == before))
+    said = f"{same} of {len(after)} keys outlast the notice that a machine is a copy"
+    return Found({"copy_keys_outlasting": float(same)}, [said] if same else [])
 
 
 def _foretold(keys: Ints, store: Ints, of_cpu: Ints) -> Found:

@@ -45,7 +45,9 @@ def seeds(
     meanwhile, read by another CPU. ``seed_slept_us`` and ``seed_slept_late`` are the
     same of the keys that followed when a CPU had slept for a second.
     ``seed_return_key`` are keys of a CPU that came back, ``seed_return_other`` the
-    other's then.
+    other's then. ``seed_copy_before`` and ``seed_copy_key`` are the keys of both CPUs
+    right before and after the kernel was told that its machine is a copy; none if it
+    cannot be told.
 
     VULNERABLE if a state or a key comes twice, or a state is one to which an earlier
     child's or the parent's leads in a few calls; if a bit of them, or all together, are
@@ -53,9 +55,10 @@ def seeds(
     the same bits or the same number twice, or one has another's; if the upper half of
     later keys of a CPU lay in store, or a key comes again from the same memory; if bits
     of a word, or of a key and the other CPU's or the one before, are tied over GF(2);
-    if a key outlasts one nap in twenty, or half of a key three naps; if ticks come
-    without a key, or keys serve longer by more than two fifths than ``lifetime_ms`` in
-    the 90th percentile, or than that and a tick, ``seed_tick_us``, in the 99th.
+    if a key outlasts one nap in twenty, or half of a key three naps; if one outlasts a
+    notice that the machine is a copy; if ticks come without a key, or keys serve longer
+    by more than two fifths than ``lifetime_ms`` in the 90th percentile, or than that
+    and a tick, ``seed_tick_us``, in the 99th.
 
     UNSUPPORTED if there are too few states to notice 16 bits, too few keys to notice
     10, or 6 from the same memory, no naps or returns, or if a CPU has too few keys
@@ -95,7 +98,12 @@ def _sound(figures: dict[str, float]) -> str:
         said += (
             f"; {figures['keys']:.0f} keys differ, have {figures['keys_bits']:.0f} "
             "random bits at least, none lay in memory before or comes again from it, "
-            f"and hardly any served for more than {figures['keys_seldom_ms']:.1f} ms"
+            f"and hardly any served for more than {figures['keys_seldom_ms']:.1f} ms; "
+        )
+        said += (
+            "a copy of the machine draws new ones"
+            if figures["copy_keys"]
+            else "this kernel cannot tell that its machine is a copy"
         )
     return said
 

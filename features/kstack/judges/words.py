@@ -12,8 +12,8 @@ from .measures import luck, p_text, repeated
 WORD = 64
 _LEAST_TIED = 120
 """Words among which a relation is no luck: 2^-55."""
-_TESTS = 10
-"""Of bits: two for each of five lists."""
+_TESTS = 12
+"""Of bits: two for each of six lists."""
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,18 @@ static long arm_deferred(unsigned long apart_ms)
 	return 0;
 }
 
+/* What a driver does in a copy of a virtual machine, with an identity that is never the same. */
+static long tell_of_copy(unsigned long address)
+{
+	void (*add_vmfork_randomness)(const void *id, size_t bytes) = (void *)address;
+	u64 id = ktime_get_ns();
+
+	if (!address)
+		return -EINVAL;
+	add_vmfork_randomness(&id, sizeof(id));
+	return 0;
+}
+
 static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -229,6 +241,8 @@ static long kstack_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return timed_position((__u64 __user *)arg);
 	case KSTACK_PROBE_DEFER:
 		return arm_deferred(arg);
+	case KSTACK_PROBE_COPIED:
+		return tell_of_copy(arg);
 	default:
 		return -ENOTTY;
 	}

@@ -80,4 +80,7 @@ enum { KSTACK_PROBE_DEFERRED = 16 };
 /* Arms so many timers of this CPU that wake nobody, so many milliseconds apart. */
 #define KSTACK_PROBE_DEFER _IO('K', 8)
 
+/* Calls add_vmfork_randomness(), whose address in /proc/kallsyms the argument is. */
+#define KSTACK_PROBE_COPIED _IO('K', 9)
+
 #endif

@@ -4,12 +4,13 @@
  * states of many children; the keys that two CPUs draw, how long each serves by the
  * counter, the other CPU's key meanwhile, and the random numbers that the kernel has in
  * store when a key is drawn; the keys that follow when all that CPUs keep in memory for
- * keys is as it was; and the keys in naps, after them, after long sleeps, and on a CPU
- * that comes back.
+ * keys is as it was; and the keys in naps, after them, after long sleeps, on a CPU that
+ * comes back, and in a copy of a virtual machine.
  *
  * Usage: seeds CHILDREN
  */
 #define _GNU_SOURCE
+#include "copies.h"
 #include "key_memory.h"
 #include "naps.h"
 #include "next_key.h"
@@ -197,6 +198,7 @@ static void try_keys(int probe, int online)
 	nap_under_watch(probe, symbols, per_us);
 	time_keys_after_sleeps(probe, symbols.key, per_us);
 	draw_after_returns(probe, symbols.key, online);
+	draw_in_copies(probe, symbols.key);
 }
 
 int main(int argc, char **argv)
