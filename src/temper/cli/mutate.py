@@ -46,7 +46,8 @@ def mutate(
     """Change the feature's series line by line, and see what its proofs notice.
 
     Each mutant is a kernel that the proofs attack. Exit status 0 means that all were
-    noticed or are accepted, by reasons in the feature's mutants.toml.
+    noticed or are accepted, by reasons in the feature's mutants.toml. Which mutants
+    differ is found out by compiling them, with --plan as well; the cache keeps it.
     """
     files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source, shard=shard)
