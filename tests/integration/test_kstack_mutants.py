@@ -50,5 +50,6 @@ def test_what_only_takes_time_is_accepted(report: Mapping[str, Any]) -> None:
 
 
 def mutant_with(change: str, report: Mapping[str, Any]) -> Mapping[str, Any]:
-    (mutant,) = (each for each in report["mutants"] if change in each["hunk"])
+    found: list[Mapping[str, Any]] = report["mutants"]
+    (mutant,) = (each for each in found if change in each["hunk"])
     return mutant

@@ -21,7 +21,11 @@ FAKE_QEMU = Path(__file__).with_name("fake_qemu.py")
 Behaviour = Callable[[Watcher], BootResult]
 
 
-def result(*statuses: int, console: str = "[    0.000000] Linux\n") -> BootResult:
+def result(
+    *statuses: int,
+    console: str = "[    0.000000] Linux\n",
+    program: str = "syscall getpid 100 10",
+) -> BootResult:
     """Return a boot whose programs ended with ``statuses``, by default well."""
     fields: list[dict[str, Any]] = [
         {
@@ -33,10 +37,8 @@ def result(*statuses: int, console: str = "[    0.000000] Linux\n") -> BootResul
         }
     ]
     for status in statuses or (0,) * PROGRAMS:
-        fields.append({"type": "start", "program": "syscall getpid 100 10"})
-        fields.append(
-            {"type": "exit", "program": "syscall getpid 100 10", "status": status}
-        )
+        fields.append({"type": "start", "program": program})
+        fields.append({"type": "exit", "program": program, "status": status})
     fields.append({"type": "end"})
     records: list[AnyRecord] = [
         parse_record({"n": n, **each}) for n, each in enumerate(fields)

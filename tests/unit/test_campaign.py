@@ -280,6 +280,15 @@ def test_a_program_that_fails_fails_the_boot(
     assert boot.records != []
 
 
+def test_a_real_program_that_fails_leaves_the_boot_to_the_others(
+    bench: Bench,
+) -> None:
+    nginx = "real net/nginx 5 2"
+    bench.machine.behaviours["stock"] = lambda _: result(0, 1, program=nginx)
+    boot = bench.boot_all().boots[1]
+    assert (boot.facts.status, boot.facts.error) == ("ok", "")
+
+
 def test_an_attack_that_fails_leaves_the_boot_to_the_others(bench: Bench) -> None:
     attack = ProofPlan(
         title="an attack", line="syscall getpid 100 10", judge="none", params={}

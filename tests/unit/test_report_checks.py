@@ -41,6 +41,11 @@ def fails(boot: StoredBoot) -> StoredBoot:
     return changed(boot, status="boot_error", error="it hung")
 
 
+def a_program_fails(boot: StoredBoot) -> StoredBoot:
+    exited = {"n": 99, "type": "exit", "program": "real ctx/pipe 5 2", "status": 1}
+    return boot.model_copy(update={"records": [*boot.records, exited]})
+
+
 def test_a_proof_passes_what_came_out_as_expected() -> None:
     assert results(proof_report()) == {
         "off, in force": PASSED,
@@ -95,6 +100,10 @@ def test_a_price_passes_what_was_measured() -> None:
     refused = results(price_report(price(of_variant("stock", fails))))
     assert refused["stock, price"] is FAILED
     assert "stock, ctx/pipe" not in refused
+    failed = results(price_report(price(of_variant("stock", a_program_fails))))
+    assert failed["counts, ctx/pipe"] is FAILED
+    assert failed["stock, syscall/getpid"] is PASSED
+    assert "stock, ctx/pipe" not in failed
 
 
 def test_a_variant_without_a_boot_fails() -> None:
@@ -134,6 +143,7 @@ def test_a_trial_passes_what_is_clean() -> None:
         (price_report(price(of_variant("stock", fails))), False),
         (price_report(price(of_variant("off", fails))), False),
         (price_report(price(lambda boot: changed(boot, exact=False))), False),
+        (price_report(price(of_variant("off", a_program_fails))), False),
         (trial(*map(stress_boot, BOOTS)), True),
         (trial(stress_boot(BOOTS[0])), False),
         (exactness_report(run_of({})), True),

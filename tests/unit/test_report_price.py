@@ -5,6 +5,7 @@ from samples import CALLS, OFF, SWITCH, changed, price_boot, price_run
 
 from temper.analysis.models import PriceReport, PriceRow, SwitchRow
 from temper.analysis.price import price_report
+from temper.cli.reports import status_of
 from temper.errors import InputError, StoreError
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, Weighed
@@ -424,6 +425,49 @@ def test_a_program_that_could_not_run_refuses_its_variant() -> None:
     assert report.refused == {
         "stock": "'syscall all' ended with status 77 in boot 1 of stock"
     }
+
+
+def with_failed(boot: StoredBoot, program: str) -> StoredBoot:
+    """Return the boot as if a program had failed, and said why."""
+    exited = {"n": 99, "type": "exit", "program": program, "status": 1}
+    update = {"records": [*boot.records, exited], "console": "[ 1.0] Linux\nno\n"}
+    return boot.model_copy(update=update)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_real_program_that_failed_alone_has_no_price(number: int) -> None:
+    """In whichever boot: it is not compared with one that did its work."""
+    kept = boots()
+    whole = price_report(price_run(boots=kept))
+    kept[number] = with_failed(kept[number], "real ctx/pipe 5 2")
+    report = price_report(price_run(boots=kept))
+    name = f"boot {kept[number].facts.repeat + 1} of {kept[number].facts.variant}"
+    why = f"it ended with status 1 in {name}; no"
+    assert (report.failed, report.refused) == ({"ctx/pipe": why}, {})
+    assert report.exact
+    others = [each for each in whole.rows if each.workload != "ctx/pipe"]
+    assert report.rows == others
+    assert "ctx/pipe" not in report.calls
+    assert f"FAILED: no price on ctx/pipe: {why}." in said(report)
+    assert status_of(report) == 1
+    assert status_of(whole) == 0
+
+
+def test_another_program_that_failed_refuses_its_variant() -> None:
+    kept = boots()
+    kept[1] = with_failed(kept[1], "ctx pipe 5 2")
+    report = price_report(price_run(boots=kept))
+    assert report.failed == {}
+    assert report.refused.keys() == {"stock"}
+
+
+def test_if_all_programs_failed_every_variant_is_refused() -> None:
+    kept = boots()
+    for name in price_report(price_run(boots=kept)).calls:
+        kept[1] = with_failed(kept[1], f"real {name} 5 2")
+    report = price_report(price_run(boots=kept))
+    assert (report.rows, len(report.failed)) == ([], len(OFF))
+    assert report.refused.keys() == {"off", "stock"}
 
 
 def test_a_workload_that_is_missing_refuses_its_variant() -> None:

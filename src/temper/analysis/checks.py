@@ -164,9 +164,12 @@ def _in_force(
 def _of_price(report: PriceReport) -> _Parts:
     names = dict.fromkeys([report.baseline, *report.variants, *report.refused])
     parts = {name: list(_of_variant(report, name)) for name in names}
-    exact = _check("exact", report.exact, [report.exact_why])
+    counts = [
+        _check("exact", report.exact, [report.exact_why]),
+        *(_check(name, False, [why]) for name, why in report.failed.items()),
+    ]
     return {name: checks for name, checks in parts.items() if checks} | {
-        "counts": [exact]
+        "counts": counts
     }
 
 

@@ -198,6 +198,8 @@ class PriceReport(Part):
     """Why a run has no in-force check (compare: no feature is named)."""
     refused: dict[str, str] = Field(default_factory=dict)
     """variant -> why it has no price, and so no rows, ticks or classes."""
+    failed: dict[str, str] = Field(default_factory=dict)
+    """Real program -> how it failed in a boot; no variant has a price on it."""
     distributions: list[Distribution]
     variants: dict[str, VariantInfo]
     real_programs: list[str] = Field(default_factory=list)

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from temper.analysis.boots import BootResults, results_by_variant
 from temper.analysis.exactness import exactness
+from temper.analysis.failed_programs import failed_programs, without
 from temper.analysis.models import (
     ClassRow,
     Distribution,
@@ -33,7 +34,9 @@ def price_report(run: StoredRun) -> PriceReport:
     Raises StoreError if the stored records contradict each other, InputError if the
     feature states what instructions cost of a class that was not counted.
     """
-    plan, boots = run.plan, results_by_variant(run)
+    plan, finished = run.plan, results_by_variant(run)
+    failed = failed_programs(run, finished)
+    boots = without(finished, failed)
     in_force = in_force_summaries(plan, boots)
     refused = refusals(run, boots, in_force)
     priced = {name: kept for name, kept in boots.items() if name not in refused}
@@ -79,6 +82,7 @@ def price_report(run: StoredRun) -> PriceReport:
         has_proofs=plan.has_proofs,
         in_force_note="" if in_force else _NOT_CHECKED,
         refused=refused,
+        failed=failed,
         distributions=_distributions(measured),
         variants=variant_infos(run),
         real_programs=plan.work.real_programs,

@@ -92,7 +92,7 @@ def status_of(report: Report) -> int:
         case ExactnessReport():
             well = report.exact
         case PriceReport():
-            well = report.exact and not report.refused
+            well = report.exact and not (report.refused or report.failed)
     return 0 if well else 1
 
 

@@ -294,8 +294,15 @@ class Work(Plain):
     @property
     def real_programs(self) -> list[str]:
         """The workloads that are real programs: those that target/real.c runs."""
-        lines = (line.split() for line in self.job)
-        return [words[2] for words in lines if words[:2] == ["run", "real"]]
+        run = "run "
+        lines = [line.removeprefix(run) for line in self.job if line.startswith(run)]
+        return [workload for line in lines if (workload := real_program(line))]
+
+
+def real_program(line: str) -> str:
+    """Return which real program a line of a job runs; empty: none."""
+    runner, *words = line.split()
+    return words[0] if runner == "real" and words else ""
 
 
 class Growth(Plain):

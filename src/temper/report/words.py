@@ -321,14 +321,24 @@ def tick_line(report: PriceReport) -> str:
 
 
 def warnings(report: PriceReport) -> list[str]:
-    """Say which prices are refused and why, and whether counts are not exact."""
+    """Say what has no price and why, and whether counts are not exact."""
     lines = [
-        f"REFUSED: no price of {variant}: {reason.rstrip('.')}."
-        for variant, reason in report.refused.items()
+        *(
+            f"REFUSED: no price of {name}: {_stop(why)}"
+            for name, why in report.refused.items()
+        ),
+        *(
+            f"FAILED: no price on {name}: {_stop(why)}"
+            for name, why in report.failed.items()
+        ),
     ]
     if report.rows and not report.exact:
         lines.append(exact_line(report))
     return lines
+
+
+def _stop(sentence: str) -> str:
+    return sentence.rstrip(". ") + "."
 
 
 def judges_lines(report: ProofReport) -> list[str]:

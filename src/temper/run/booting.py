@@ -22,7 +22,7 @@ from temper.machine import (
 from temper.process import SCRATCH_FULL_HINT
 from temper.record.boot import BootFacts, StoredBoot
 from temper.record.console import last_of_programs
-from temper.record.plan import Kind, RunPlan, Slot
+from temper.record.plan import Kind, RunPlan, Slot, real_program
 from temper.record.wire import UNSUPPORTED, AnyRecord, Boot, Died, Exit, unended
 from temper.run.attacking import attack
 from temper.run.audited import boot_on
@@ -199,7 +199,10 @@ def _until_death(failure: BootError) -> list[AnyRecord]:
 
 
 def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
-    """Raise for a program that failed, but for attacks: each is judged by itself."""
+    """Raise for a program that failed, but for those that are judged by themselves.
+
+    These are attacks, and real programs: what others cost is known without them.
+    """
     attacks = {proof.line for proof in plan.proofs.values()}
     for record in records:
         if not isinstance(record, Exit) or record.status in (0, UNSUPPORTED):
@@ -209,6 +212,8 @@ def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
             raise InfraError(f"'{record.program}' did not start in the target: {why}")
         # An audit's attack that fails has sent nothing, and is judged by that.
         if record.program in attacks or plan.kind is Kind.AUDIT:
+            continue
+        if plan.kind in (Kind.PRICE, Kind.COMPARE) and real_program(record.program):
             continue
         how = f"'{record.program}' {_ended(record.status)}"
         raise BootError("; ".join([how, *last_of_programs(console)]), console=console)
