@@ -105,15 +105,22 @@ class Answer:
             if (row["workload"], row["class"], row["variant"]) == wanted
         )
 
-    def kernels_share(self, workload: str) -> float:
-        """Return which part of what the baseline executes is the kernel's."""
+    def class_of_baseline(self, workload: str, name: str) -> float:
+        """Return the instructions of a class per operation of the baseline."""
         counted = {
             row["class"]: float(row["baseline_per_operation"])
             for row in self.report["classes"]
             if row["workload"] == workload
         }
-        kernel = counted["kernel_instructions"]
-        return kernel / (kernel + counted["user_instructions"])
+        return counted.get(name, 0.0)
+
+    def kernels_share(self, workload: str) -> float:
+        """Return which part of what the baseline executes is the kernel's."""
+        kernel, user = (
+            self.class_of_baseline(workload, f"{ring}_instructions")
+            for ring in ("kernel", "user")
+        )
+        return kernel / (kernel + user)
 
     def boots(self) -> list[BootResults]:
         """Return the boots of all variants."""

@@ -1,8 +1,12 @@
-"""The table of real programs in kstack's README is what is measured.
+"""The tables of real programs in READMEs are what is measured.
 
 ``TEMPER_REGENERATE=1 .venv/bin/pytest tests/integration/test_real_readme.py`` measures
-all programs, for half an hour, and writes the table anew. The check measures a few.
+all programs, for half an hour each, and writes the tables anew; ``-k`` picks one. The
+check measures a few.
 """
+
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from lab import Answer, ask
@@ -17,11 +21,9 @@ pytestmark = [
     pytest.mark.timeout(7200),
 ]
 
-README = feature_named("kstack").folder / "README.md"
-VARIANTS = ("off", "stock", "temper")
 CLASSES = ("p50", "whole-loop")
 LEFT_OUT = ("net/memcached-slab-rebalance", "build/cc", "build/kernel-objects")
-"""Not in the table: two thirds of a sample of the first are the start of the client;
+"""Not in the tables: two thirds of a sample of the first are the start of the client;
 compilers take as long as all others together."""
 REAL = tuple(
     each.name
@@ -31,23 +33,63 @@ REAL = tuple(
 FEW = ("db/sqlite", "lang/python-start", "sched/hackbench-processes")
 
 
-@pytest.fixture(scope="module")
-def answer(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+@dataclass(frozen=True)
+class Case:
+    """A table: what is priced, and what else a row counts."""
+
+    feature: str
+    arch: str
+    variants: tuple[str, ...]
+    """The baseline, then those in the table; the last one is our series."""
+    counted: tuple[str, str, str]
+    """A column's title, the class that it counts, and the variant that has it: of
+    another than the baseline, how many more."""
+
+    @property
+    def readme(self) -> Path:
+        return feature_named(self.feature).folder / "README.md"
+
+
+CASES = [
+    # Stock has an rdtsc in each system call.
+    Case(
+        *("kstack", "x86_64", ("off", "stock", "temper")),
+        counted=("calls", "kernel_rdtsc", "stock"),
+    ),
+    Case(
+        *("kstack", "arm64", ("off", "stock", "temper")),
+        counted=("calls", "user_svc", "off"),
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A case and the answer to it."""
+
+    case: Case
+    answer: Answer
+
+
+@pytest.fixture(
+    scope="module", params=CASES, ids=lambda case: f"{case.feature}-{case.arch}"
+)
+def priced(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Priced:
+    case: Case = request.param
     named = REAL if regenerating() else FEW
-    return ask(
+    answer = ask(
         tmp_path_factory.mktemp("price"),
-        *("price", "kstack", "--variants", ",".join(VARIANTS), "--base", "cloud"),
+        *("price", case.feature, "--variants", ",".join(case.variants)),
+        *("--base", "cloud", "--arch", case.arch),
         *("--calls", "1000", "--layouts", "2"),
         *(word for name in named for word in ("--workload", name)),
     )
+    return Priced(case, answer)
 
 
-def calls(answer: Answer, workload: str) -> float:
-    """Return how many system calls an operation is: stock has an rdtsc in each."""
-    return answer.class_delta(workload, "kernel_rdtsc", "stock")
-
-
-def prices(answer: Answer) -> Table:
+def prices(case: Case, answer: Answer) -> Table:
     """Return what each program pays, the dearest for our series first."""
     found = {
         (row["workload"], row["class"], row["variant"]): row
@@ -56,20 +98,27 @@ def prices(answer: Answer) -> Table:
     }
     named = {workload for workload, *_ in found}
     by_cost = sorted(
-        named, key=lambda each: -found[each, CLASSES[0], VARIANTS[-1]]["delta_percent"]
+        named,
+        key=lambda each: -found[each, CLASSES[0], case.variants[-1]]["delta_percent"],
     )
     rows = {}
     for workload in by_cost:
+        part = f"{100 * answer.kernels_share(workload):.0f} %"
+        counted = f"{count(case, answer, workload):,.1f}"
         for name in CLASSES:
-            ours = [found[workload, name, variant] for variant in VARIANTS[1:]]
-            rows[workload, name] = (
-                f"{100 * answer.kernels_share(workload):.0f} %",
-                f"{calls(answer, workload):,.1f}",
-                f"{ours[0]['baseline_value']:,.0f}",
-                *(_difference(row) for row in ours),
-            )
-    columns = ("kernel's part", "calls", *VARIANTS)
-    return Table(README, "programs", answer.report["arch"], columns, rows)
+            ours = [found[workload, name, variant] for variant in case.variants[1:]]
+            baseline = f"{ours[0]['baseline_value']:,.0f}"
+            rows[workload, name] = (part, counted, baseline, *map(_difference, ours))
+    columns = ("kernel's part", case.counted[0], *case.variants)
+    return Table(case.readme, "programs", case.arch, columns, rows)
+
+
+def count(case: Case, answer: Answer, workload: str) -> float:
+    """Return how many instructions of the class an operation has."""
+    _title, name, variant = case.counted
+    if variant == case.variants[0]:
+        return answer.class_of_baseline(workload, name)
+    return answer.class_delta(workload, name, variant)
 
 
 def _difference(row: dict[str, float]) -> str:
@@ -91,21 +140,34 @@ def _numbers(cell: str) -> tuple[float, float]:
     return float(value), _percent(spread)
 
 
-def test_the_prices_of_programs_are_what_is_measured(answer: Answer) -> None:
+def test_the_prices_of_programs_are_what_is_measured(priced: Priced) -> None:
+    answer = priced.answer
     assert answer.status == 0, answer.output
-    table = prices(answer)
+    table = prices(priced.case, answer)
     if regenerating():
         table.regenerate()
     written = table.written()
     answer.need_known_kernel()
     assert {workload for workload, _ in written} == set(REAL)
-    for row, (part, made, baseline, *measured) in table.rows.items():
-        their_part, their_made, their_baseline, *told = written[row]
+    for row, cells in table.rows.items():
+        now, before = _named(table, cells), _named(table, written[row])
         # What ran before in the same boot decides where a program finds its memory.
-        assert _percent(their_part) == pytest.approx(_percent(part), abs=2), row
-        assert _count(their_made) == pytest.approx(_count(made), rel=0.02, abs=0.1), row
-        near = pytest.approx(_count(baseline), rel=0.01 if row[1] == "p50" else 0.03)
-        assert _count(their_baseline) == near, row
-        for ours, theirs in zip(measured, told, strict=True):
-            (now, moved), (before, moves) = _numbers(ours), _numbers(theirs)
-            assert abs(now - before) <= moved + moves + 0.1, row
+        near = pytest.approx(_percent(now["kernel's part"]), abs=2)
+        assert _percent(before["kernel's part"]) == near, row
+        title = priced.case.counted[0]
+        near = pytest.approx(_count(now[title]), rel=0.02, abs=0.1)
+        assert _count(before[title]) == near, row
+        baseline, *others = priced.case.variants
+        near = pytest.approx(
+            _count(now[baseline]), rel=0.01 if row[1] == "p50" else 0.03
+        )
+        assert _count(before[baseline]) == near, row
+        for variant in others:
+            (value, moved), (told, moves) = map(
+                _numbers, (now[variant], before[variant])
+            )
+            assert abs(value - told) <= moved + moves + 0.1, row
+
+
+def _named(table: Table, cells: tuple[str, ...]) -> dict[str, str]:
+    return dict(zip(table.columns, cells, strict=True))
