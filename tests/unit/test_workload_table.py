@@ -46,7 +46,7 @@ def test_the_words_are_those_of_the_programs() -> None:
 
 def test_a_real_program_is_run_by_the_program_for_them_all() -> None:
     (redis,) = workloads(("db/redis-get",), 100)
-    assert redis.line == "run real db/redis-get 9 5"
+    assert redis.line == "run real db/redis-get 5 2"
     assert redis.real
     assert redis.real.programs == (
         "/usr/bin/redis-server",
