@@ -467,6 +467,10 @@ def test_if_all_programs_failed_every_variant_is_refused() -> None:
         kept[1] = with_failed(kept[1], f"real {name} 5 2")
     report = price_report(price_run(boots=kept))
     assert (report.rows, len(report.failed)) == ([], len(OFF))
+    # Of all others, nobody knows which lines on the console are theirs.
+    *others, last = report.failed.values()
+    assert last == "it ended with status 1 in boot 1 of stock; no"
+    assert set(others) == {"it ended with status 1 in boot 1 of stock"}
     assert report.refused.keys() == {"off", "stock"}
 
 

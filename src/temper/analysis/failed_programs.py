@@ -12,15 +12,19 @@ from temper.record.plan import real_program
 def failed_programs(
     run: StoredRun, boots: Mapping[str, Sequence[BootResults]]
 ) -> dict[str, str]:
-    """Return real program -> in which boot it failed first, and what was said last."""
+    """Return real program -> in which boot it failed first, and what it said last.
+
+    What it said is known of the last one that failed in a boot: it ends the console.
+    """
     consoles = {boot.facts.slot: boot.console for boot in run.boots}
     found: dict[str, str] = {}
     for boot in (boot for kept in boots.values() for boot in kept):
         for failure in boot.failures:
-            how = f"it ended with status {failure.status} in {boot.name}"
-            said = last_of_programs(consoles[boot.facts.slot])
+            how = [f"it ended with status {failure.status} in {boot.name}"]
+            if failure is boot.failures[-1]:
+                how += last_of_programs(consoles[boot.facts.slot])
             if name := real_program(failure.program):
-                found.setdefault(name, "; ".join([how, *said]))
+                found.setdefault(name, "; ".join(how))
     return found
 
 
