@@ -60,6 +60,11 @@ CASES = [
         *("kstack", "arm64", ("off", "stock", "temper")),
         counted=("calls", "user_svc", "off"),
     ),
+    # Each level switch writes the register.
+    Case(
+        *("kpkeys", "x86_64", ("stock", "temper")),
+        counted=("switches", "kernel_wrmsr", "temper"),
+    ),
 ]
 
 
