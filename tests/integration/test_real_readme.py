@@ -1,8 +1,8 @@
 """The tables of real programs in READMEs are what is measured.
 
 ``TEMPER_REGENERATE=1 .venv/bin/pytest tests/integration/test_real_readme.py`` measures
-all programs, for half an hour each, and writes the tables anew; ``-k`` picks one. The
-check measures a few.
+all programs, for a quarter of an hour each, and writes the tables anew; ``-k`` picks
+one. The check measures a few.
 """
 
 from dataclasses import dataclass

@@ -92,6 +92,19 @@ def test_counts_that_did_not_repeat_are_marked() -> None:
     assert tones(history(price())) == {Tone.PLAIN}
 
 
+def test_a_program_that_failed_leaves_the_other_prices_as_good() -> None:
+    def failing(boot: StoredBoot) -> StoredBoot:
+        exited = {"n": 99, "type": "exit", "program": "real ctx/pipe 5 2", "status": 1}
+        return boot.model_copy(update={"records": [*boot.records, exited]})
+
+    report = history(price(failing))
+    assert report.runs[0].good
+    assert {each.workload for each in report.prices} == {
+        *("syscall/getpid", "syscall/getppid", "syscall/invalid")
+    }
+    assert tones(report) == {Tone.PLAIN}
+
+
 def tones(report: HistoryReport) -> set[Tone]:
     """Return the tones of all prices."""
     _, *variants = history_document(report).blocks

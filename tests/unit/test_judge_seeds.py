@@ -325,6 +325,15 @@ def test_a_key_that_outlasts_a_copy_of_the_machine_is_noticed() -> None:
     assert reason == "1 of 64 keys outlast the notice that a machine is a copy"
 
 
+def test_half_a_key_that_outlasts_a_copy_of_the_machine_is_noticed() -> None:
+    found = samples()
+    upper = -1 << 32
+    kept = found["seed_copy_before"] & upper
+    found["seed_copy_key"] = found["seed_copy_key"] & ~upper | kept
+    (reason,) = judge(found).reasons
+    assert reason.startswith("half of 64 of 64 keys outlasts the notice that a mach")
+
+
 def test_a_kernel_that_cannot_tell_that_it_is_a_copy_is_said_to_be_one() -> None:
     """It can be sound, but nobody has looked at what it does in a copy."""
     found = samples()

@@ -25,6 +25,7 @@ _TOO_LONG = 1.4
 """Times the life that is promised: less than a jiffy more."""
 _BY_LATE_TICKS = 0.05
 """Share of naps after which a busy host may show a CPU its tick too late."""
+_NOTICE = "the notice that a machine is a copy"
 _NOTHING = np.array([], dtype=np.int64)
 
 
@@ -60,7 +61,10 @@ def judge_keys(
         ),
         judge_words("copy_keys", "keys of copies of a machine", copies, level),
         _stuck(stuck, of_cpu),
-        _outlasting(_of(samples, "nap_before"), naps),
+        _outlasting(
+            "nap_keys", "a nap", _of(samples, "nap_before"), naps, _BY_LATE_TICKS
+        ),
+        _outlasting("copy_keys", _NOTICE, _of(samples, "copy_before"), copies),
         _served("nap_keys", "keys after naps", [nap_us], [nap_late], life, _OF_FEW),
         _served(
             "slept_keys", "keys after a sleep", [slept_us], [slept_late], life, _OF_FEW
@@ -69,7 +73,6 @@ def judge_keys(
         _apart(keys, _of(samples, "other"), of_cpu),
         _chained(keys, of_cpu),
         _returned(_of(samples, "return_key"), _of(samples, "return_other")),
-        _copied(_of(samples, "copy_before"), copies),
         _foretold(keys, _of(samples, "store"), of_cpu),
     ]
 
@@ -91,18 +94,23 @@ def _stuck(stuck: Ints, of_cpu: Ints) -> Found:
     return Found({"keys_of_cpu": float(of_cpu.min())}, said)
 
 
-def _outlasting(before: Ints, after: Ints) -> Found:
-    """Count the keys that a CPU still has after a nap, or of which it has half."""
+def _outlasting(
+    what: str, said: str, before: Ints, after: Ints, by_luck: float = 0
+) -> Found:
+    """Count the keys that a CPU still has after something, or of which it has half.
+
+    ``by_luck`` is the share of them that may.
+    """
     differ = (after ^ before)[after != 0]
     same = int(np.count_nonzero(differ == 0))
     low, high = differ % (1 << _HALF), differ >> _HALF
     half = int(np.count_nonzero((low == 0) ^ (high == 0)))
     complaints = []
-    if same > _BY_LATE_TICKS * len(after):
-        complaints.append(f"{same} of {len(after)} keys outlast a nap")
+    if same > by_luck * len(after):
+        complaints.append(f"{same} of {len(after)} keys outlast {said}")
     if half > _HALVES_BY_LUCK:
-        complaints.append(f"half of {half} of {len(after)} keys outlasts a nap")
-    figures = {"nap_keys_outlasting": float(same), "nap_keys_halved": float(half)}
+        complaints.append(f"half of {half} of {len(after)} keys outlasts {said}")
+    figures = {f"{what}_outlasting": float(same), f"{what}_halved": float(half)}
     return Found(figures, complaints)
 
 
@@ -191,13 +199,6 @@ def _returned(keys: Ints, others: Ints) -> Found:
     )
     figures = {"returns": float(len(keys)), "returns_alike": float(alike)}
     return Found(figures, [said] if alike else [])
-
-
-def _copied(before: Ints, after: Ints) -> Found:
-    """Count the keys that a CPU still has when the kernel knows that it is a copy."""
-    same = int(np.count_nonzero(after == before))
-    said = f"{same} of {len(after)} keys outlast the notice that a machine is a copy"
-    return Found({"copy_keys_outlasting": float(same)}, [said] if same else [])
 
 
 def _foretold(keys: Ints, store: Ints, of_cpu: Ints) -> Found:

@@ -29,10 +29,7 @@ class PastRun(_Report):
     calls: int
     """0 for proofs."""
     good: bool
-    """A price: its counts are exact, and no real program failed.
-
-    A proof: proven, and all as expected.
-    """
+    """A price: its counts are exact. A proof: proven, and all as expected."""
     refused: dict[str, str]
     """variant -> why it has no price in this run."""
     baseline: str
@@ -151,8 +148,7 @@ _Found = tuple[PastRun, Sequence[PastPrice], Sequence[PastOutcome]]
 
 def _price(run: StoredRun) -> _Found:
     report = price_report(run)
-    good = report.exact and not report.failed
-    past = _run(run, report.variants, good, report.refused, report.baseline)
+    past = _run(run, report.variants, report.exact, report.refused, report.baseline)
     return past, list(_medians(report)), ()
 
 
