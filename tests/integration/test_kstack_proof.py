@@ -283,8 +283,9 @@ def test_twins_have_all_in_common_that_is_no_secret(proved: Answer) -> None:
     found = figures(proved, "time-seed", "twins")
     assert found["best_rate"] == 1
     assert found["keys_common"] == found["keys"]
-    # A tick that comes just before a fork may come just after it in the other boot.
-    assert found["states_common"] > 0.9 * found["states"]
+    # A task that the kernel makes in one of the boots takes up to a quarter of them. By
+    # chance, no two of 64 bits are the same.
+    assert found["states_common"] > 0.5 * found["states"]
 
 
 # Sabotage -> the way that tells it, and no other: what the rest draw is sound.

@@ -83,16 +83,22 @@ struct births {
 	long *parents;
 };
 
-/*
- * Make children on CPU 0. None makes a system call before its parent has read its state:
- * each is a step with a key, which would hide what is wrong with a state.
- */
-static inline struct births births_of(int probe, uint64_t symbol, size_t children)
+static inline struct births no_births(size_t children)
 {
-	struct births b = { array(children), array(children), array(children) };
+	return (struct births){ array(children), array(children), array(children) };
+}
+
+/*
+ * Make children on CPU 0, the @first to the one before @end. None makes a system call before
+ * its parent has read its state: each is a step with a key, which would hide what is wrong
+ * with a state.
+ */
+static inline void add_births(struct births *b, size_t first, size_t end, int probe,
+			      uint64_t symbol)
+{
 	atomic_size_t *read = shared(sizeof(*read));
 
-	for (size_t i = 0; i < children; i++) {
+	for (size_t i = first; i < end; i++) {
 		struct kstack_probe_state state;
 		pid_t child = fork_bare();
 
@@ -101,15 +107,14 @@ static inline struct births births_of(int probe, uint64_t symbol, size_t childre
 				;
 			_exit(0);
 		}
-		b.states[i] = read_state_of(probe, child);
+		b->states[i] = read_state_of(probe, child);
 		state = read_generator(probe, symbol, 0);
-		b.keys[i] = (long)state.cpu_state[0];
-		b.parents[i] = (long)state.task_state;
+		b->keys[i] = (long)state.cpu_state[0];
+		b->parents[i] = (long)state.task_state;
 		atomic_store(read, i + 1);
 		finish_task(child);
 	}
 	munmap(read, sizeof(*read));
-	return b;
 }
 
 #endif

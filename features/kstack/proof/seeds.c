@@ -217,7 +217,8 @@ int main(int argc, char **argv)
 	/* Or children print the parent's buffered output again. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	stay_on_cpu(0);
-	births = births_of(probe, symbol, children);
+	births = no_births(children);
+	add_births(&births, 0, children, probe, symbol);
 	print_samples("seed_state", births.states, children);
 	/* Stock's generator and the constant have no key. */
 	if (symbol) {

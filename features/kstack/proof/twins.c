@@ -23,6 +23,9 @@
 enum {
 	CALLS_PER_CHILD = 500,
 	CALLS_PER_STATE = 10,
+	/* A tick amid them may let a child run on, and all others would come later. */
+	STATES_PER_GROUP = 20,
+	GROUP_MS = 50,
 	KEYS = 64,
 	/* A key serves no longer. */
 	SLEEP_MS = 20,
@@ -171,6 +174,33 @@ static void collect_positions(int probe, size_t calls)
 	print_samples("twin_position", positions, calls);
 }
 
+/* Go on just after a tick. */
+static void begin_group(void)
+{
+	struct timespec now;
+	long ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (now.tv_nsec / 1000000 / GROUP_MS + 1) * GROUP_MS;
+	sleep_until(now.tv_sec + ms / 1000, ms % 1000);
+}
+
+/*
+ * A tick or a task more in one of the boots is made good by the next group, or changes some
+ * children of each.
+ */
+static const long *collect_states(int probe, uint64_t symbol, size_t children)
+{
+	struct births births = no_births(children);
+
+	for (size_t first = 0, end; first < children; first = end) {
+		end = first + STATES_PER_GROUP < children ? first + STATES_PER_GROUP : children;
+		begin_group();
+		add_births(&births, first, end, probe, symbol);
+	}
+	return births.states;
+}
+
 /* A sleeping CPU costs the host nothing. */
 static void collect_keys(int probe, uint64_t symbol)
 {
@@ -202,14 +232,15 @@ int main(int argc, char **argv)
 	size_t calls = samples_wanted(argc, argv), children = calls / CALLS_PER_STATE;
 	uint64_t symbol = generator_symbol();
 	int probe = probe_open();
-	long known[PHASES * KNOWN] = { 0 }, *states;
+	long known[PHASES * KNOWN] = { 0 };
+	const long *states;
 
 	fix_addresses(argv);
 	align_with_twin(known);
 	collect_positions(probe, calls);
 	if (read_generator(probe, symbol, 0).generator == KSTACK_TEMPER) {
 		align_with_twin(known + KNOWN);
-		states = births_of(probe, symbol, children).states;
+		states = collect_states(probe, symbol, children);
 		align_with_twin(known + 2 * KNOWN);
 		collect_keys(probe, symbol);
 		print_samples("twin_state", states, children);
