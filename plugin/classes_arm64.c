@@ -10,16 +10,21 @@ enum {
 	MSR_DAIF,
 	MSR_PMR,
 	MSR_TTBR,
+	MSR_POR,
+	MRS_POR,
 	SVC,
 	ERET,
 	DC_ZVA,
 };
 
 const char *const class_names[] = {
-	[OTHER] = "other",     [ISB] = "isb",           [DSB] = "dsb",
-	[TLBI] = "tlbi",       [MRS_CNT] = "mrs_cnt",   [MSR_DAIF] = "msr_daif",
-	[MSR_PMR] = "msr_pmr", [MSR_TTBR] = "msr_ttbr", [SVC] = "svc",
-	[ERET] = "eret",       [DC_ZVA] = "dc_zva",     NULL,
+	[OTHER] = "other",     [ISB] = "isb",
+	[DSB] = "dsb",         [TLBI] = "tlbi",
+	[MRS_CNT] = "mrs_cnt", [MSR_DAIF] = "msr_daif",
+	[MSR_PMR] = "msr_pmr", [MSR_TTBR] = "msr_ttbr",
+	[MSR_POR] = "msr_por", [MRS_POR] = "mrs_por",
+	[SVC] = "svc",         [ERET] = "eret",
+	[DC_ZVA] = "dc_zva",   NULL,
 };
 
 /* An instruction is of @class if it equals @value where @mask is set; the first match wins. */
@@ -42,6 +47,8 @@ static const struct pattern {
 	{ 0xffffffe0, 0xd51b4220, MSR_DAIF },
 	{ 0xffffffe0, 0xd5184600, MSR_PMR },  /* icc_pmr_el1: masks by priority */
 	{ 0xffffffc0, 0xd5182000, MSR_TTBR }, /* ttbr0_el1, ttbr1_el1 */
+	{ 0xffffffe0, 0xd518a280, MSR_POR },  /* por_el1 */
+	{ 0xffffffe0, 0xd538a280, MRS_POR },
 	{ 0xffe0001f, 0xd4000001, SVC },
 	{ 0xffffffff, 0xd69f03e0, ERET },
 	{ 0xfffffbff, 0xd69f0bff, ERET }, /* eretaa, eretab */

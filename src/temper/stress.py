@@ -28,10 +28,19 @@ class Board(Plain):
     """Kernel command line, after that of all."""
 
 
+class StressOn(Plain):
+    """What a stress has on one architecture."""
+
+    config: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines of all kernels in addition."""
+    used: tuple[str, ...] = ()
+    """Counters that must be above 0, in addition."""
+    machines: dict[str, Board] = Field(min_length=1)
+
+
 class Stress(Plain):
     """A program that exercises everything a feature affects, and what to boot it on."""
 
-    arch: ArchName
     program: Stem
     """It gets the number of seconds to run for, and sends counters as samples."""
     sources: tuple[Inside, ...] = Field(min_length=1)
@@ -52,7 +61,7 @@ class Stress(Plain):
     """Counters that must not be."""
     growth: tuple[Growth, ...] = ()
     kernels: dict[str, DebugKernel] = Field(min_length=1)
-    machines: dict[str, Board] = Field(min_length=1)
+    on: dict[ArchName, StressOn] = Field(min_length=1)
     folder: Path
 
 

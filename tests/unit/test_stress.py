@@ -1,6 +1,7 @@
 """Stress: what is planned, what counts as wrong in a boot, and what is told of it."""
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -272,7 +273,8 @@ def test_a_plan_says_what_it_is_judged_by(bench: Bench) -> None:
 def test_every_operation_of_the_program_has_to_be_done() -> None:
     stress = stress_of(KPKEYS)
     text = "".join((stress.folder / name).read_text() for name in stress.sources)
-    wanted = {name for name in stress.used if name.startswith("done/")}
+    used = [*stress.used, *(name for own in stress.on.values() for name in own.used)]
+    wanted = {name for name in used if name.startswith("done/")}
     tables = text.split("_kinds[] = {")[1:]
     kinds = {
         f"done/{part.split(chr(34))[1]}"
@@ -294,7 +296,6 @@ def test_some_kernels_only(bench: Bench) -> None:
         ({"kernels": ("kcsan",)}, "unknown kernel 'kcsan'"),
         ({"feature": feature_named("kstack")}, "kstack has no stress"),
         ({"seconds": 0}, "0 seconds are too few"),
-        ({"arch": arch_named("arm64")}, "the stress of kpkeys is not for arm64"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(
@@ -302,6 +303,35 @@ def test_what_cannot_be_planned_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=why):
         bench.plan(**asked)  # type: ignore[arg-type]
+
+
+def test_an_architecture_has_options_counters_and_machines_of_its_own(
+    bench: Bench,
+) -> None:
+    x86, arm64 = bench.plan(), bench.plan(arch=arch_named("arm64"))
+    assert arm64.trial and x86.trial
+    assert set(x86.trial.used) - set(arm64.trial.used) == {
+        *("done/ldt", "event/direct_map_level2_splits"),
+    }
+    assert (x86.arch, arm64.arch) == ("x86_64", "arm64")
+    kernels = [plan.variants["lockdep-max"].kernel for plan in (x86, arm64)]
+    found = ["CONFIG_X86_5LEVEL=y" in kernel.options for kernel in kernels]
+    assert found == [True, False]
+    assert all("CONFIG_LRU_GEN=y" in kernel.options for kernel in kernels)
+    cmdlines = [plan.variants["lockdep-isolation"].cmdline for plan in (x86, arm64)]
+    assert cmdlines == ["mem=256M pti=on", "mem=256M kpti=on"]
+
+
+def test_a_stress_for_another_architecture_is_refused(
+    bench: Bench, tmp_path: Path
+) -> None:
+    shutil.copytree(KPKEYS.folder / "stress", tmp_path / "stress")
+    file = tmp_path / "stress" / "stress.toml"
+    file.write_text(file.read_text().partition("[on.arm64")[0])
+    there = KPKEYS.model_copy(update={"folder": tmp_path})
+    with pytest.raises(InputError, match="the stress of kpkeys is not for arm64") as e:
+        bench.plan(feature=there, arch=arch_named("arm64"))
+    assert e.value.hint == "add --arch x86_64"
 
 
 def test_a_stress_without_its_files_is_refused(tmp_path: Path) -> None:
@@ -320,7 +350,7 @@ def test_a_stress_without_its_files_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "why"),
     [
-        ('arch = "x86_64"', 'arch = "mips"', "arch: .*unknown architecture 'mips'"),
+        ("[on.x86_64]", "[on.mips]", r"on.mips.*: .*unknown architecture 'mips'"),
         (
             'program = "stress"',
             'program = "../x"',
@@ -367,7 +397,8 @@ def test_the_command_fails_for_what_was_never_done(lab: FakeLab) -> None:
 
 
 def test_the_command_is_content_with_a_clean_run(lab: FakeLab) -> None:
-    counters = dict.fromkeys(stress_of(KPKEYS).used, 1)
+    stress = stress_of(KPKEYS)
+    counters = dict.fromkeys((*stress.used, *stress.on["x86_64"].used), 1)
     clean = {
         line: lambda _: sends(counters) for line in ("mem=256M", "mem=256M pti=on")
     }

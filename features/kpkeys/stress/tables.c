@@ -10,10 +10,45 @@
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 
+#ifdef CONFIG_X86
 #include <asm/special_insns.h>
+#else
+#include <asm/sysreg.h>
+#endif
 
 /* Of the 512 entries of a table. */
 #define TABLE_SHIFT 9
+
+#ifdef CONFIG_X86
+#define DIRECT_MAP_END VMALLOC_START
+#define ADDRESS_MASK   PTE_PFN_MASK
+/* The first half of the top table is that of a process. */
+#define FIRST_IN_TOP (PTRS_PER_PGD / 2)
+
+static u64 *top_table(void)
+{
+	return __va(read_cr3_pa());
+}
+
+static bool is_table(u64 entry)
+{
+	return entry & _PAGE_PRESENT && !(entry & _PAGE_PSE);
+}
+#else
+#define DIRECT_MAP_END PAGE_END
+#define ADDRESS_MASK   GENMASK_ULL(47, PAGE_SHIFT)
+#define FIRST_IN_TOP   0
+
+static u64 *top_table(void)
+{
+	return __va(read_sysreg(ttbr1_el1) & ADDRESS_MASK);
+}
+
+static bool is_table(u64 entry)
+{
+	return (entry & PTE_TYPE_MASK) == (PTE_VALID | PTE_TABLE_BIT);
+}
+#endif
 
 enum place { DIRECT_MAP, VMALLOC, VMEMMAP, SHADOW, OTHER, PLACES };
 
@@ -28,12 +63,12 @@ static enum place place_of(unsigned long address)
 	if (address >= KASAN_SHADOW_START && address < KASAN_SHADOW_END)
 		return SHADOW;
 #endif
-	if (address < PAGE_OFFSET)
-		return OTHER;
-	if (address < VMALLOC_START)
+	if (address >= PAGE_OFFSET && address < DIRECT_MAP_END)
 		return DIRECT_MAP;
-	if (address < VMEMMAP_START)
+	if (address >= VMALLOC_START && address < VMEMMAP_START)
 		return VMALLOC;
+	if (address < VMEMMAP_START)
+		return OTHER;
 	/* What all struct pages take at most, and nothing else lies in. */
 	return address - VMEMMAP_START < PGDIR_SIZE ? VMEMMAP : OTHER;
 }
@@ -41,8 +76,7 @@ static enum place place_of(unsigned long address)
 /* Count a table and those below it. Each entry of it maps 1 << shift bytes. */
 static void count(unsigned long *found, u64 *table, int shift, unsigned long address)
 {
-	/* The first half of the top table is that of a process. */
-	unsigned long i = shift == PGDIR_SHIFT ? PTRS_PER_PGD / 2 : 0;
+	unsigned long i = shift == PGDIR_SHIFT ? FIRST_IN_TOP : 0;
 
 	/* Reserved pages are those of the image and of early boot, not of the pool. */
 	if (!PageReserved(virt_to_page(table)))
@@ -55,8 +89,8 @@ static void count(unsigned long *found, u64 *table, int shift, unsigned long add
 		/* KASAN has tables whose entries all lead to one other. */
 		if (i && entry == READ_ONCE(table[i - 1]))
 			continue;
-		if (entry & _PAGE_PRESENT && !(entry & _PAGE_PSE))
-			count(found, __va(entry & PTE_PFN_MASK), shift - TABLE_SHIFT,
+		if (is_table(entry))
+			count(found, __va(entry & ADDRESS_MASK), shift - TABLE_SHIFT,
 			      address | i << shift);
 	}
 }
@@ -66,7 +100,7 @@ static int show(struct seq_file *to, void *unused)
 	unsigned long found[PLACES] = {};
 	int i;
 
-	count(found, __va(read_cr3_pa()), PGDIR_SHIFT, -1UL << (PGDIR_SHIFT + TABLE_SHIFT));
+	count(found, top_table(), PGDIR_SHIFT, -1UL << (PGDIR_SHIFT + TABLE_SHIFT));
 	for (i = 0; i < PLACES; i++)
 		seq_printf(to, "%s %lu\n", names[i], found[i]);
 	return 0;

@@ -6,7 +6,9 @@
 #define _GNU_SOURCE
 #include "work.h"
 
+#ifdef __x86_64__
 #include <asm/ldt.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -301,6 +303,7 @@ static bool do_threads(void)
 	return true;
 }
 
+#ifdef __x86_64__
 /* With page table isolation an LDT has page tables of its own. */
 static bool do_ldt(void)
 {
@@ -317,6 +320,7 @@ static bool do_ldt(void)
 	}
 	return ended_well(child);
 }
+#endif
 
 const struct kind memory_kinds[] = {
 	{ "fork", do_fork, true },
@@ -328,7 +332,9 @@ const struct kind memory_kinds[] = {
 	{ "swap", do_swap, true },
 	{ "shared", do_shared, true },
 	{ "threads", do_threads, true },
+#ifdef __x86_64__
 	{ "ldt", do_ldt, true },
+#endif
 	{ "userfaultfd", do_userfaultfd, true },
 };
 const size_t memory_kinds_number = sizeof(memory_kinds) / sizeof(*memory_kinds);

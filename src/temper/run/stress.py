@@ -31,10 +31,10 @@ def plan_stress(
     feature = planner.here(feature)
     stress = stress_of(feature)
     check_known("kernel", kernels, stress.kernels)
-    if stress.arch != planner.arch.name:
+    if planner.arch.name not in stress.on:
         raise InputError(
             f"the stress of {feature.name} is not for {planner.arch.name}",
-            f"add --arch {stress.arch}",
+            f"add --arch {min(stress.on)}",
         )
     if seconds < 1:
         raise InputError(f"{seconds} seconds are too few")
@@ -44,14 +44,14 @@ def plan_stress(
         kind=Kind.STRESS,
         feature=feature.name,
         title=feature.title,
-        arch=stress.arch,
+        arch=planner.arch.name,
         machine=planner.machine_of(feature),
         baseline="",
         variants=variants,
         complaints=(*feature.complaints, *stress.complaints),
         trial=TrialTerms(
             seconds=seconds,
-            used=stress.used,
+            used=(*stress.used, *stress.on[planner.arch.name].used),
             zero=stress.zero,
             growth=stress.growth,
         ),
@@ -68,7 +68,7 @@ def _variants(
     found = {}
     for kernel in kernels:
         planned = _kernel(planner, feature, stress, stress.kernels[kernel].config)
-        for name, board in stress.machines.items():
+        for name, board in stress.on[planner.arch.name].machines.items():
             cmdline = (stress.cmdline, board.cmdline)
             found[f"{kernel}-{name}"] = VariantPlan(
                 title=f"{stress.kernels[kernel].title}; {board.title}",
@@ -85,7 +85,8 @@ def _kernel(
 ) -> KernelPlan:
     """Plan the hardened variant with more options."""
     hardened = feature.variants[feature.hardened[0]]
-    options = (*hardened.config, *stress.config, *config)
+    own = stress.on[planner.arch.name].config
+    options = (*hardened.config, *stress.config, *own, *config)
     return planner.kernel(feature, hardened.model_copy(update={"config": options}))
 
 

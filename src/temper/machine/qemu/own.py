@@ -31,6 +31,7 @@ _CONFIGURE = (
     *("--disable-werror", "--disable-debug-info"),
 )
 _TOOLS = ("gcc", "ninja", "pkg-config", "flex", "bison")
+_LIBRARIES = "if a library is missing: apt-get install libglib2.0-dev libfdt-dev"
 _CONFIGURE_TIMEOUT = 900.0
 _BUILD_TIMEOUT = 2 * 3600.0
 _BUILD = "build"
@@ -140,7 +141,7 @@ def configure(tree: Path, progress: Progress) -> None:
     with progress.task("Configuring QEMU"):
         done = call(words, folder, _CONFIGURE_TIMEOUT)
     if done.status:
-        raise BuildError(f"QEMU cannot be configured:\n{done.tail(15)}")
+        raise BuildError(f"QEMU cannot be configured:\n{done.tail(15)}", _LIBRARIES)
 
 
 def build(tree: Path, progress: Progress) -> Path:
