@@ -7,13 +7,7 @@
 #include <linux/module.h>
 #include <linux/sizes.h>
 
-/* Where QEMU's memory begins */
-#ifdef CONFIG_X86
-#define MEMORY 0
-#else
-#define MEMORY SZ_1G
-#endif
-#define PLUG_START (MEMORY + SZ_256M)
+#define PLUG_START SZ_256M
 #define PLUG_SIZE  SZ_128M
 
 static int __init plug_init(void)

@@ -39,8 +39,10 @@ static size_t self;
 
 #define VMSTAT "/proc/vmstat"
 static const char *const events[] = {
-	"thp_fault_alloc", "thp_split_pmd", "thp_collapse_alloc",
-	"pswpin",          "pswpout",       "direct_map_level2_splits",
+	"thp_fault_alloc",          "thp_split_pmd", "thp_collapse_alloc", "pswpin", "pswpout",
+#ifdef __x86_64__
+	"direct_map_level2_splits",
+#endif
 };
 enum { EVENTS = sizeof(events) / sizeof(*events) };
 

@@ -57,6 +57,11 @@ static bool do_cpu(void)
 }
 
 /*
+ * On arm64 the entries of added memory leave the direct map one by one, each with a flush
+ * of the TLB, which takes QEMU minutes.
+ */
+#ifdef __x86_64__
+/*
  * Offlining memory may never finish: Linux isolates all pages of the block at once, and
  * may wait until some are put back while it looks for a large page to move a large one
  * to. Meanwhile others wait, too. So split large pages before. Only a signal ends the
@@ -94,6 +99,7 @@ static bool do_memory(void)
 		wrong("memory: it stays");
 	return done;
 }
+#endif
 
 /* Run all shrinkers, and compact memory. */
 static bool do_shrink(void)
@@ -133,8 +139,10 @@ static bool do_pressure(void)
 }
 
 const struct kind system_kinds[] = {
-	{ "module", do_module, false },     { "cpu", do_cpu, false },
-	{ "memory", do_memory, false },     { "shrink", do_shrink, false },
-	{ "pressure", do_pressure, false },
+	{ "module", do_module, false }, { "cpu", do_cpu, false },
+#ifdef __x86_64__
+	{ "memory", do_memory, false },
+#endif
+	{ "shrink", do_shrink, false }, { "pressure", do_pressure, false },
 };
 const size_t system_kinds_number = sizeof(system_kinds) / sizeof(*system_kinds);
