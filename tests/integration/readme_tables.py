@@ -60,3 +60,17 @@ class Table:
         header, _rule, *rows = cells
         assert tuple(header) == ("workload", "class", *self.columns)
         return {(row[0], row[1]): tuple(row[2:]) for row in rows}
+
+    def beside_written(self) -> list[tuple[tuple[str, str], list[float], list[float]]]:
+        """Return each row, what the README has in it, and what was measured.
+
+        Where asked to, write the README first; fail if its rows are others.
+        """
+        if regenerating():
+            self.regenerate()
+        written = self.written()
+        assert list(written) == list(self.rows)
+        return [
+            (row, list(map(as_number, written[row])), list(map(as_number, cells)))
+            for row, cells in self.rows.items()
+        ]
