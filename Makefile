@@ -72,10 +72,9 @@ unit: setup ## Run the tests that need no kernel (minutes)
 # Kernels first: a build takes longer than a test may, and makes the ticks of guests late.
 # Two builds at once, since each links on one CPU; their progress comes in plain lines.
 define KERNELS
-kstack --variants stock,temper,none
-kstack --variants stock,temper --arch arm64
-scs-switch --arch arm64 --variants reverted,temper,none
+kstack --variants stock,temper
 kpkeys --variants temper,none
+scs-switch --arch arm64 --variants reverted,temper,none
 endef
 export KERNELS
 

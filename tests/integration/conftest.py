@@ -100,7 +100,7 @@ def commands(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Started]:
 @pytest.fixture(scope="session", autouse=True)
 def kernels(pytestconfig: pytest.Config, worker_id: str) -> Iterator[Kernels]:
     """Have no kernel but those on the list, in whatever cache it is built."""
-    found = Kernels()
+    found = Kernels(all_of_it=not pytestconfig.getoption("markexpr"))
     find = Cache.entry
 
     def entry(
@@ -134,32 +134,13 @@ def package_arm64(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture(scope="session")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """Prove kstack by the variants for which make check has the time."""
-    kstack = feature_named("kstack")
-    few = kstack.model_copy(
-        update={
-            kind: {name: each for name, each in known.items() if name in ATTACKED}
-            for kind, known in (
-                ("variants", kstack.variants),
-                ("sabotages", kstack.sabotages),
-            )
-        }
-    )
-    folder = tmp_path_factory.mktemp("prove")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("temper.cli.measure.feature_named", {"kstack": few}.__getitem__)
-        return ask(folder, "prove", "kstack", "--sabotage")
+    words = ("--variants", ",".join(ATTACKED))
+    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *words)
 
 
 @pytest.fixture(scope="session")
 def all_proved(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", "--sabotage")
-
-
-@pytest.fixture(scope="session")
-def proved_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    """Prove it by the shorter attacks: boots of arm64 take twice as long."""
-    few = ("--variants", "temper", "--proofs", "prediction,across-tasks,storm,early")
-    return ask(tmp_path_factory.mktemp("prove"), "prove", "kstack", *ARM64, *few)
 
 
 @pytest.fixture(scope="session")
@@ -184,22 +165,17 @@ def all_priced(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 
 
 @pytest.fixture(scope="session")
-def priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    return ask(tmp_path_factory.mktemp("price"), *OF_ARM64, *A_FEW)
-
-
-@pytest.fixture(scope="session")
 def all_priced_arm64(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(tmp_path_factory.mktemp("price"), *OF_ARM64)
 
 
 @pytest.fixture(
     params=[
-        *("proved", "proved_arm64"),
+        "proved",
         pytest.param("all_proved", marks=pytest.mark.check_all),
         pytest.param("all_proved_arm64", marks=pytest.mark.check_all),
     ],
-    ids=["x86_64", "arm64", "all of x86_64", "all of arm64"],
+    ids=["some of x86_64", "x86_64", "arm64"],
 )
 def proved_anywhere(request: pytest.FixtureRequest) -> Answer:
     answer: Answer = request.getfixturevalue(request.param)
@@ -214,11 +190,11 @@ def all_proved_anywhere(request: pytest.FixtureRequest) -> Answer:
 
 @pytest.fixture(
     params=[
-        *("priced", "priced_arm64"),
+        "priced",
         pytest.param("all_priced", marks=pytest.mark.check_all),
         pytest.param("all_priced_arm64", marks=pytest.mark.check_all),
     ],
-    ids=["x86_64", "arm64", "all of x86_64", "all of arm64"],
+    ids=["some of x86_64", "x86_64", "arm64"],
 )
 def priced_anywhere(request: pytest.FixtureRequest) -> Answer:
     answer: Answer = request.getfixturevalue(request.param)

@@ -18,7 +18,11 @@ from temper.analysis.boots import results_by_variant
 from temper.arch import arch_named
 from temper.catalog import feature_named
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(14_400),
+]
 
 PSEUDO_NMI = ("--setting", "pseudo-nmi")
 
@@ -41,9 +45,9 @@ def with_nmis(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return ask(folder, "price", "kstack", *words, *ONE_LAYOUT)
 
 
-def test_plugin_and_clock_agree(priced_arm64: Answer) -> None:
+def test_plugin_and_clock_agree(all_priced_arm64: Answer) -> None:
     """An instruction that QEMU begins again, for a tick, counts twice."""
-    for boot in priced_arm64.boots():
+    for boot in all_priced_arm64.boots():
         for workload in SYSCALLS:
             classes, timed = boot.classes[workload], boot.workloads[workload]
             counted = classes["user_instructions"] + classes["kernel_instructions"]
@@ -53,9 +57,9 @@ def test_plugin_and_clock_agree(priced_arm64: Answer) -> None:
 
 @workloads
 def test_a_call_reads_the_clock_twice_and_is_one_call(
-    priced_arm64: Answer, workload: str
+    all_priced_arm64: Answer, workload: str
 ) -> None:
-    for boot in priced_arm64.boots():
+    for boot in all_priced_arm64.boots():
         classes = boot.classes[workload]
         assert classes["user_svc"] == ARM64_CALLS
         assert classes["kernel_eret"] == pytest.approx(ARM64_CALLS, abs=10)
@@ -65,17 +69,17 @@ def test_a_call_reads_the_clock_twice_and_is_one_call(
 
 @workloads
 def test_all_calls_cost_the_same_when_it_is_off(
-    priced_arm64: Answer, workload: str
+    all_priced_arm64: Answer, workload: str
 ) -> None:
-    prices = priced_arm64.prices(workload, "stock")
+    prices = all_priced_arm64.prices(workload, "stock")
     assert len({prices[name][0] for name in QUANTILES}) == 1
 
 
 @workloads
 def test_stock_has_a_small_mean_and_a_huge_tail(
-    priced_arm64: Answer, workload: str
+    all_priced_arm64: Answer, workload: str
 ) -> None:
-    price = priced_arm64.deltas(workload, "stock")
+    price = all_priced_arm64.deltas(workload, "stock")
     assert 30 < price["p50"] < 100
     assert price["p99"] == price["p99.9"] > 2000
     refill = price["p99"] - price["p50"]
@@ -83,31 +87,33 @@ def test_stock_has_a_small_mean_and_a_huge_tail(
 
 
 @workloads
-def test_one_call_in_48_fills_the_batch(priced_arm64: Answer, workload: str) -> None:
-    for boot in results_by_variant(priced_arm64.run)["stock"]:
+def test_one_call_in_48_fills_the_batch(
+    all_priced_arm64: Answer, workload: str
+) -> None:
+    for boot in results_by_variant(all_priced_arm64.run)["stock"]:
         quiet = boot.quiet[workload]
         dear = sum(count for value, count in quiet.items() if value > 2 * min(quiet))
         assert dear == pytest.approx(ARM64_CALLS / BATCH, abs=3)
 
 
 @workloads
-def test_stocks_tail_on_a_known_kernel(priced_arm64: Answer, workload: str) -> None:
-    priced_arm64.need_known_kernel()
-    price = priced_arm64.deltas(workload, "stock")
+def test_stocks_tail_on_a_known_kernel(all_priced_arm64: Answer, workload: str) -> None:
+    all_priced_arm64.need_known_kernel()
+    price = all_priced_arm64.deltas(workload, "stock")
     assert {name: price[name] for name in QUANTILES} == KNOWN_STOCK
 
 
 def test_with_the_setting_all_boots_have_pseudo_nmis(
-    priced_arm64: Answer, with_nmis: Answer
+    all_priced_arm64: Answer, with_nmis: Answer
 ) -> None:
     assert with_nmis.status == 0, with_nmis.output
-    for answer, expected in ((priced_arm64, False), (with_nmis, True)):
+    for answer, expected in ((all_priced_arm64, False), (with_nmis, True)):
         for boot in answer.run.boots:
             assert ("Pseudo-NMIs enabled" in boot.console) is expected
 
 
-def test_reports_tell_the_setting(priced_arm64: Answer, with_nmis: Answer) -> None:
-    title = priced_arm64.report["title"] + ", with pseudo-nmi"
+def test_reports_tell_the_setting(all_priced_arm64: Answer, with_nmis: Answer) -> None:
+    title = all_priced_arm64.report["title"] + ", with pseudo-nmi"
     assert with_nmis.report["title"] == title
     assert "with pseudo-nmi" in " ".join(with_nmis.output.split())
     assert "--setting pseudo-nmi" in with_nmis.report["command"]
@@ -115,39 +121,42 @@ def test_reports_tell_the_setting(priced_arm64: Answer, with_nmis: Answer) -> No
         assert "irqchip.gicv3_pseudo_nmi=1" in variant["cmdline"]
 
 
-def pseudo_nmi_price(priced_arm64: Answer, with_nmis: Answer, workload: str) -> float:
+def pseudo_nmi_price(
+    all_priced_arm64: Answer, with_nmis: Answer, workload: str
+) -> float:
     """Return what the setting adds to the median call with the feature off."""
     without, there = (
         answer.prices(workload, "stock")["p50"][0]
-        for answer in (priced_arm64, with_nmis)
+        for answer in (all_priced_arm64, with_nmis)
     )
     return there - without
 
 
 @workloads
 def test_pseudo_nmis_cost_what_masking_by_priority_does(
-    priced_arm64: Answer, with_nmis: Answer, workload: str
+    all_priced_arm64: Answer, with_nmis: Answer, workload: str
 ) -> None:
     without, there = (
-        results_by_variant(answer.run)["off"][0] for answer in (priced_arm64, with_nmis)
+        results_by_variant(answer.run)["off"][0]
+        for answer in (all_priced_arm64, with_nmis)
     )
     assert without.classes[workload].get("kernel_msr_pmr", 0) == 0
     assert there.classes[workload]["kernel_msr_pmr"] >= 1000
-    assert 5 < pseudo_nmi_price(priced_arm64, with_nmis, workload) < 40
+    assert 5 < pseudo_nmi_price(all_priced_arm64, with_nmis, workload) < 40
 
 
 @workloads
 def test_the_price_of_pseudo_nmis_on_a_known_kernel(
-    priced_arm64: Answer, with_nmis: Answer, workload: str
+    all_priced_arm64: Answer, with_nmis: Answer, workload: str
 ) -> None:
-    priced_arm64.need_known_kernel()
-    more = pseudo_nmi_price(priced_arm64, with_nmis, workload)
+    all_priced_arm64.need_known_kernel()
+    more = pseudo_nmi_price(all_priced_arm64, with_nmis, workload)
     assert more == KNOWN_PSEUDO_NMI
 
 
-def test_a_proof_has_a_clock_with_entropy(proved_arm64: Answer) -> None:
-    for boot in proved_arm64.run.boots:
-        is_twin = proved_arm64.run.plan.twin_seed(boot.facts.slot) is not None
+def test_a_proof_has_a_clock_with_entropy(all_proved_arm64: Answer) -> None:
+    for boot in all_proved_arm64.run.boots:
+        is_twin = all_proved_arm64.run.plan.twin_seed(boot.facts.slot) is not None
         assert ("nanoseconds" in boot.facts.machine.clock) is not is_twin
 
 

@@ -7,7 +7,11 @@ from temper.analysis.boots import BootResults
 from temper.catalog import feature_named
 from temper.stats.exact import merge, result_classes
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 SYSCALLS = ("syscall/getppid", "syscall/invalid")
 # Workload -> the most it may cost, in percent of stock.

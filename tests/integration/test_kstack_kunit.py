@@ -10,7 +10,11 @@ from lab import planner, prepared
 from temper.catalog import feature_named
 from temper.run.prepare import Prepared
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 TESTS = {"test_even", "test_tasks", "test_keys", "test_keys_differ"}
 ON = "randomize_kstack_offset=on"

@@ -18,7 +18,11 @@ from temper.machine import BootRequest
 from temper.paths import REPOSITORY
 from temper.run.initramfs import pack
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(1800),
+]
 
 KSTACK = feature_named("kstack")
 GUEST = REPOSITORY / "libvgetrandom" / "tests" / "guest"
