@@ -12,7 +12,11 @@ from lab import planner, prepared
 from temper.catalog import feature_named
 from temper.run.prepare import Prepared
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 KPKEYS = feature_named("kpkeys").for_arch("x86_64")
 NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_splits"}

@@ -7,7 +7,11 @@ from lab import Answer, ask
 
 from temper.catalog import feature_named
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.check_all,
+    pytest.mark.timeout(3600),
+]
 
 KPKEYS = feature_named("kpkeys").for_arch("x86_64")
 # Sabotage -> the proofs that are there for it.
