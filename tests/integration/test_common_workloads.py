@@ -27,7 +27,13 @@ BYTES_PER_INSTRUCTION = {"x86_64": 1, "arm64": 8}
 """Of a copy to user space, at most: `rep movsb` counts per byte."""
 
 
-@pytest.fixture(scope="module", params=[(), ARM64], ids=["x86_64", "arm64"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((), id="x86_64"),
+        pytest.param(ARM64, id="arm64", marks=pytest.mark.check_all),
+    ],
+)
 def answer(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Answer:
