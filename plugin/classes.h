@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16 };
+enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16, NO_REGISTER = 31 };
 
 enum marker { MARKER_NONE, MARKER_BEGIN, MARKER_PAUSE, MARKER_END };
 
@@ -15,6 +15,15 @@ extern const char *const class_names[];
 
 /* Index into class_names. */
 unsigned int insn_class(const uint8_t *bytes, size_t size);
+
+/* The class of those that write the register which plugin/exposure.c watches. */
+extern const unsigned int watched_class;
+
+/*
+ * The general register that an instruction of this class writes there, or NO_REGISTER for
+ * the zero. On x86-64 it is more than one; who needs the value has to know it otherwise.
+ */
+unsigned int written_from(const uint8_t *bytes);
 
 enum marker insn_marker(const uint8_t *bytes, size_t size);
 

@@ -82,6 +82,13 @@ unsigned int insn_class(const uint8_t *bytes, size_t size)
 	return OTHER;
 }
 
+const unsigned int watched_class = MSR_POR;
+
+unsigned int written_from(const uint8_t *bytes)
+{
+	return insn_word(bytes) & 31;
+}
+
 enum marker insn_marker(const uint8_t *bytes, size_t size)
 {
 	if (size != INSN_BYTES)

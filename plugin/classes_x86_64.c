@@ -121,6 +121,14 @@ unsigned int insn_class(const uint8_t *bytes, size_t size)
 	return OTHER;
 }
 
+const unsigned int watched_class = WRMSR;
+
+unsigned int written_from(const uint8_t *bytes)
+{
+	(void)bytes;
+	return NO_REGISTER;
+}
+
 enum marker insn_marker(const uint8_t *bytes, size_t size)
 {
 	if (size != sizeof(begin_bytes))

@@ -4,11 +4,12 @@
  * and which code runs meanwhile, and writes a record per marked region. It does not
  * look from a pause marker to the next begin marker.
  *
- * At API level 1 a plugin cannot read registers. So a file says what each instruction
- * that writes one does: a line "ADDRESS WRITE" each, with the address in hexadecimal and
- * one of the words below. A write at another address is "untold" and may have been any.
+ * A file says what each write does, in lines "NUMBER WRITE" with one of the words below.
+ * On arm64 the hexadecimal number is the value written. At API level 1 a plugin cannot read
+ * registers, and on x86-64 packaged QEMUs have that: there it is the instruction's address.
+ * A write that is not in the file is "untold" and may have been any.
  *
- * Arguments: out=FILE writes=FILE
+ * Arguments: out=FILE, and writes=FILE, by address, or values=FILE
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -29,7 +30,10 @@ static const char *const words[NR_WRITES] = {
 	[WRITE_OTHER] = "other",
 };
 
+/* Number of a write -> what it does. */
 static struct tally known_writes;
+/* The number is the value written; if not, the address of the instruction. */
+static bool by_value;
 /* Counted here and not inline, so that each write sees itself counted. */
 static uint64_t executed_writes;
 static FILE *out;
@@ -39,11 +43,31 @@ static uint64_t executed(void)
 	return counter_read(EXECUTED) + executed_writes;
 }
 
-static void on_write(unsigned int vcpu, void *write)
+static enum write write_known(uint64_t number)
+{
+	const uint64_t *found = tally_find(&known_writes, number);
+
+	return found ? *found : WRITE_UNTOLD;
+}
+
+static void on_write_at(unsigned int vcpu, void *write)
 {
 	(void)vcpu;
 	executed_writes++;
 	stretches_on_write((uintptr_t)write, executed());
+}
+
+static void on_write_from(unsigned int vcpu, void *source)
+{
+	unsigned int index = (uintptr_t)source;
+	uint64_t value = 0;
+
+	(void)vcpu;
+	executed_writes++;
+	if (index == NO_REGISTER || register_read(index, &value))
+		stretches_on_write(write_known(value), executed());
+	else
+		stretches_on_write(WRITE_UNTOLD, executed());
 }
 
 static void on_begin(unsigned int vcpu, void *userdata)
@@ -80,11 +104,13 @@ static void call_at(struct qemu_plugin_insn *insn, void (*callback)(unsigned int
 					       (void *)userdata);
 }
 
-static enum write write_at(uint64_t address)
+static void call_at_write(struct qemu_plugin_insn *insn, const uint8_t *bytes)
 {
-	const uint64_t *found = tally_find(&known_writes, address);
-
-	return found ? *found : WRITE_UNTOLD;
+	if (by_value)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_write_from, QEMU_PLUGIN_CB_R_REGS,
+						       (void *)(uintptr_t)written_from(bytes));
+	else
+		call_at(insn, on_write_at, write_known(qemu_plugin_insn_vaddr(insn)));
 }
 
 static void on_insn(struct qemu_plugin_insn *insn)
@@ -103,8 +129,8 @@ static void on_insn(struct qemu_plugin_insn *insn)
 		call_at(insn, on_end, 0);
 		break;
 	case MARKER_NONE:
-		if (!strcmp(class_names[insn_class(bytes, size)], "wrmsr"))
-			call_at(insn, on_write, write_at(qemu_plugin_insn_vaddr(insn)));
+		if (insn_class(bytes, size) == watched_class)
+			call_at_write(insn, bytes);
 		else
 			counter_add_on(insn, EXECUTED);
 		break;
@@ -144,18 +170,18 @@ static enum write write_named(const char *word)
 static bool read_writes(const char *path)
 {
 	FILE *file = fopen(path, "r");
-	uint64_t address;
+	uint64_t number;
 	char word[8];
 	int found;
 
 	if (!file)
 		return false;
-	while ((found = fscanf(file, "%" SCNx64 " %7s", &address, word)) == 2) {
+	while ((found = fscanf(file, "%" SCNx64 " %7s", &number, word)) == 2) {
 		enum write write = write_named(word);
 
 		if (write == WRITE_UNTOLD)
 			break;
-		*tally_at(&known_writes, address) = write;
+		*tally_at(&known_writes, number) = write;
 	}
 	fclose(file);
 	return found == EOF;
@@ -163,13 +189,18 @@ static bool read_writes(const char *path)
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
+	const char *path;
+
 	(void)info;
-	if (argc != 2 || strncmp(argv[0], "out=", 4) || strncmp(argv[1], "writes=", 7)) {
-		fputs("exposure: needs out=FILE,writes=FILE\n", stderr);
+	by_value = argc == 2 && !strncmp(argv[1], "values=", 7);
+	if (argc != 2 || strncmp(argv[0], "out=", 4) ||
+	    (!by_value && strncmp(argv[1], "writes=", 7))) {
+		fputs("exposure: needs out=FILE, and writes=FILE or values=FILE\n", stderr);
 		return -1;
 	}
-	if (!read_writes(argv[1] + 7)) {
-		fprintf(stderr, "exposure: cannot use %s\n", argv[1] + 7);
+	path = argv[1] + 7;
+	if (!read_writes(path)) {
+		fprintf(stderr, "exposure: cannot use %s\n", path);
 		return -1;
 	}
 	out = fopen(argv[0] + 4, "w");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "levels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,40 @@ void counter_add_on(struct qemu_plugin_insn *insn, unsigned int index)
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_ADD_U64,
 							    counter(index), 1);
 }
+
+enum { GENERAL_REGISTERS = 31 };
+
+static struct qemu_plugin_register *registers[GENERAL_REGISTERS];
+static GByteArray *bytes_read;
+
+/* Only a running CPU has them. */
+static void find_registers(void)
+{
+	const GArray *all = qemu_plugin_get_registers();
+	const qemu_plugin_reg_descriptor *each = (const void *)all->data;
+	unsigned int index;
+	char more;
+
+	bytes_read = g_byte_array_new();
+	for (unsigned int i = 0; i < all->len; i++)
+		if (sscanf(each[i].name, "x%u%c", &index, &more) == 1 && index < GENERAL_REGISTERS)
+			registers[index] = each[i].handle;
+}
+
+bool register_read(unsigned int index, uint64_t *value)
+{
+	if (!bytes_read)
+		find_registers();
+	if (index >= GENERAL_REGISTERS || !registers[index])
+		return false;
+	g_byte_array_set_size(bytes_read, 0);
+	qemu_plugin_read_register(registers[index], bytes_read);
+	if (bytes_read->len != sizeof(*value))
+		return false;
+	/* The target's order of bytes is the host's. */
+	memcpy(value, bytes_read->data, sizeof(*value));
+	return true;
+}
 #else
 static uint64_t *counters;
 
@@ -67,6 +102,13 @@ void counter_add_on(struct qemu_plugin_insn *insn, unsigned int index)
 {
 	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64,
 						   &counters[index], 1);
+}
+
+bool register_read(unsigned int index, uint64_t *value)
+{
+	(void)index;
+	(void)value;
+	return false;
 }
 #endif
 

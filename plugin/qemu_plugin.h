@@ -23,7 +23,7 @@ struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_scoreboard;
 
-enum { QEMU_PLUGIN_CB_NO_REGS = 0 };
+enum { QEMU_PLUGIN_CB_NO_REGS = 0, QEMU_PLUGIN_CB_R_REGS = 1 };
 enum { QEMU_PLUGIN_INLINE_ADD_U64 = 0 };
 
 /* Tells QEMU which level we were built for. */
@@ -52,6 +52,29 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 #endif
 
 #if TEMPER_PLUGIN_API >= 2
+/* Of GLib, which comes with QEMU. */
+typedef struct {
+	char *data;
+	unsigned int len;
+} GArray;
+
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} GByteArray;
+
+GByteArray *g_byte_array_new(void);
+GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int length);
+
+typedef struct {
+	struct qemu_plugin_register *handle;
+	const char *name;
+	const char *feature;
+} qemu_plugin_reg_descriptor;
+
+GArray *qemu_plugin_get_registers(void);
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buffer);
+
 typedef struct {
 	struct qemu_plugin_scoreboard *score;
 	size_t offset;

@@ -20,9 +20,6 @@ from temper.record.plan import Register
 from temper.record.wire import Exposure
 from temper.stats.exact import merge, result_classes
 
-_WRITES = "kernel_wrmsr"
-"""The class of instructions that such writes are counted as."""
-
 
 class StretchRow(Part):
     """The stretches of one workload under one variant, in instructions each.
@@ -96,7 +93,7 @@ def exposure_report(run: StoredRun) -> ExposureReport:
     refused = {
         name: why
         for name, kept in boots.items()
-        if (why := _refusal(run, name, kept, in_force.get(name)))
+        if (why := _refusal(run, register, name, kept, in_force.get(name)))
     }
     measured = {name: kept[0] for name, kept in boots.items() if name not in refused}
     functions = {
@@ -130,6 +127,7 @@ def exposure_report(run: StoredRun) -> ExposureReport:
 
 def _refusal(
     run: StoredRun,
+    register: Register,
     variant: str,
     boots: Sequence[BootResults],
     in_force: InForceSummary | None,
@@ -138,11 +136,11 @@ def _refusal(
         failed_boot(run, variant)
         or incomplete(boots, boots)
         or not_in_force(boots, in_force)
-        or next(_unknown(boots[0]), "")
+        or next(_unknown(boots[0], register), "")
     )
 
 
-def _unknown(boot: BootResults) -> Iterator[str]:
+def _unknown(boot: BootResults, register: Register) -> Iterator[str]:
     """Say where the register's state is not known for certain."""
     for workload in boot.workloads:
         found = boot.exposures.get(workload)
@@ -155,7 +153,9 @@ def _unknown(boot: BootResults) -> Iterator[str]:
                 f"{workload}: {found.closed_again:,} writes closed what seemed to be "
                 "closed already, so what opened it was missed"
             )
-        elif (total := boot.classes[workload].get(_WRITES, 0)) != _writes(found):
+        elif (total := boot.classes[workload].get(register.counted_as, 0)) != _writes(
+            found
+        ):
             yield (
                 f"{workload}: {_writes(found):,} writes of registers were seen, but "
                 f"{total:,} were counted"

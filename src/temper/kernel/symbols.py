@@ -10,7 +10,9 @@ from temper.errors import InputError
 
 _CODE = "tTwW"
 _MODULES = 0xFFFF_FFFF_A000_0000
-"""From here on there are modules, and none of the kernel's own code."""
+"""On x86-64 there are modules from here on, and none of the kernel's own code; on arm64
+they are before it."""
+_KERNEL = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Symbols:
 
     def function(self, address: int) -> str:
         """Return the function that the code at an address belongs to."""
-        if address >= _MODULES:
+        before = _KERNEL <= address < self._starts[0]
+        if address >= _MODULES or before:
             return "(a module)"
         at = bisect_right(self._starts, address)
         return self.functions[self._starts[at - 1]] if at else f"({address:#x})"

@@ -21,8 +21,11 @@ class Watched:
     """Where a kernel writes registers, and which functions it has."""
 
     writes: Mapping[int, str]
-    """Address -> what the write there does, in a word that plugin/exposure.c knows."""
+    """Address, or value, -> what such a write does, in a word that plugin/exposure.c
+    knows."""
     symbols: Symbols
+    by_value: bool = False
+    """Whether the machine tells writes by their values."""
 
     def as_lines(self) -> str:
         """Return the writes as the plugin reads them."""
@@ -53,10 +56,13 @@ USER = "(user mode)"
 def watched(kernel: Kernel, register: Register, progress: Progress) -> Watched:
     """Find what a kernel writes to a register, and where.
 
-    Raises InputError for a kernel that this cannot be told of, InfraError if objdump
-    is missing or fails.
+    A machine of x86-64 does not tell the values, so the kernel's code has to. Raises
+    InputError for a kernel that this cannot be told of, InfraError if objdump is
+    missing or fails.
     """
     symbols = Symbols.of(kernel.folder / "System.map")
+    if register.msr is None:
+        return Watched(_meaning(register), symbols, by_value=True)
     title = "Looking for writes of registers"
     with scratch_folder() as work, progress.task(title):
         code = code_of(elf_of(kernel.image), symbols, work)
@@ -67,9 +73,13 @@ def watched(kernel: Kernel, register: Register, progress: Progress) -> Watched:
 def _words(
     writes: Mapping[int, MsrWrite], register: Register
 ) -> Iterator[tuple[int, str]]:
-    meaning = {register.opens: "opens", register.closes: "closes"}
+    meaning = _meaning(register)
     for at, write in writes.items():
         if write.msr is not None and write.msr != register.msr:
             yield at, "other"
         elif write.msr is not None and write.value in meaning:
             yield at, meaning[write.value]
+
+
+def _meaning(register: Register) -> dict[int, str]:
+    return {register.opens: "opens", register.closes: "closes"}

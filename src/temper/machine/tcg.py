@@ -160,10 +160,11 @@ class Tcg:
         if request.exact:
             command += self._plugin_words("counts", out=work / "classes")
         if request.watched:
-            writes = work / "writes"
-            writes.write_text(request.watched.as_lines(), encoding="ascii")
-            out = work / "exposure"
-            command += self._plugin_words("exposure", out=out, writes=writes)
+            told = work / "writes"
+            told.write_text(request.watched.as_lines(), encoding="ascii")
+            known_by = "values" if request.watched.by_value else "writes"
+            files = {"out": work / "exposure", known_by: told}
+            command += self._plugin_words("exposure", **files)
         if request.attacks:
             command += debugger_words(work)
         job = _Job(command, work, self._limits, watcher, request.attacks)

@@ -180,8 +180,11 @@ class Register(Plain):
 
     title: str
     """What is open meanwhile, such as ``page tables``."""
-    msr: int
-    """Its number."""
+    msr: int | None = None
+    """Its number on x86-64, where one instruction writes many registers; None: an
+    instruction of its own writes it."""
+    counted_as: str = "kernel_wrmsr"
+    """The class of the instructions that write it."""
     opens: int
     """The value that opens it."""
     closes: int
