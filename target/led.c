@@ -2,13 +2,13 @@
 /*
  * Description: the first process of a guest that the host leads through events. It
  * loads every module in the root folder. Then it obeys the lines that it reads from
- * /dev/ttyS1 and answers each with a line, "ok" or "failed" and what there is to
+ * the channel and answers each with a line, "ok" or "failed" and what there is to
  * report:
  *   read FILE               report its contents as one line
  *   write FILE TEXT
  *   use MEGABYTES           use memory, in a process of its own
  *   load FLAGS COMMANDLINE  load /kernel with /initramfs, for kexec
- *   return                  load code that only returns, for kexec and back
+ *   return                  load code that only returns, for kexec and back (x86-64)
  *   swap DEVICE             start to swap to it
  *   mount TYPE FOLDER
  *   reboot COMMAND          a number of reboot(2)
@@ -30,6 +30,8 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "arch/arch.h"
 
 static FILE *from_host;
 static FILE *to_host;
@@ -180,17 +182,17 @@ static void mount_or_fail(const char *type, const char *where)
 static void open_host(void)
 {
 	struct termios raw;
-	int fd = open("/dev/ttyS1", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int fd = open(CHANNEL, O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 || tcgetattr(fd, &raw))
-		fail("/dev/ttyS1");
+		fail(CHANNEL);
 	cfmakeraw(&raw);
 	cfsetspeed(&raw, B115200);
 	tcsetattr(fd, TCSANOW, &raw);
 	from_host = fdopen(fd, "r");
 	to_host = fdopen(dup(fd), "w");
 	if (!from_host || !to_host)
-		fail("/dev/ttyS1");
+		fail(CHANNEL);
 	setlinebuf(to_host);
 }
 

@@ -16,16 +16,27 @@ class Event(Plain):
     """Something that happens to a machine; the function of that name leads to it."""
 
     title: str
+    architectures: tuple[ArchName, ...] = ()
+    """Those where it can happen; none: all that the events are for."""
     expected_complaints: tuple[Pattern, ...] = ()
     """Regular expressions of complaints that the event itself causes."""
     needs: dict[str, str] = Field(default_factory=dict)
     """File of the host -> Debian's package that has it."""
 
 
+class EventsOn(Plain):
+    """What events have on one architecture."""
+
+    hardware: tuple[str, ...] = ()
+    """Options of the machine in addition."""
+    config: tuple[str, ...] = ()
+    """``CONFIG_X=y`` lines in addition."""
+    machines: dict[str, Board] = Field(min_length=1)
+
+
 class Events(Plain):
     """Events, and the kernel and machines that they happen to."""
 
-    arch: ArchName
     modules: tuple[Stem, ...] = ()
     """``<module>.c``: kernel modules that init loads."""
     cpus: int = Field(gt=0)
@@ -40,8 +51,16 @@ class Events(Plain):
     used: tuple[str, ...] = Field(min_length=1)
     """What each script must have found, in any number above 0."""
     events: dict[str, Event] = Field(min_length=1)
-    machines: dict[str, Board] = Field(min_length=1)
+    on: dict[ArchName, EventsOn] = Field(min_length=1)
     folder: Path
+
+    def events_on(self, arch: str) -> dict[str, Event]:
+        """Return those that can happen on an architecture."""
+        return {
+            name: event
+            for name, event in self.events.items()
+            if arch in (event.architectures or self.on)
+        }
 
 
 def events_of(feature: Feature) -> Events:

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <sys/auxv.h>
 
+/* The serial port that is not the console, as src/temper/arch has it. */
+#define CHANNEL "/dev/ttyS0"
+
 /*
  * The barriers keep a real CPU from starting the timed code early or from reading the
  * clock before it is done. Under exact counts each is one instruction.

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The serial port that is not the console, as src/temper/arch has it. */
+#define CHANNEL "/dev/ttyS1"
+
 /*
  * The fences keep a real CPU from starting the timed code early or from reading the
  * clock before it is done. Under exact counts each is one instruction.

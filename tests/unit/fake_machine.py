@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from made_up import kernel_facts, machine_facts, run_plan
+from temper.arch import arch_named
 from temper.errors import InputError
 from temper.machine import BootRequest, BootResult, Clock, Guest, Needs, Watcher
+from temper.machine.qemu import led_words
 from temper.record.boot import MachineFacts
 from temper.record.wire import AnyRecord, parse_record
 from temper.run.prepare import Prepared, Setup
@@ -114,7 +116,8 @@ class FakeMachine:
         assert request.initramfs.is_file()
         with self.lock:
             self.led.append(request)
-        command = [sys.executable, str(FAKE_QEMU), "-init", request.cmdline]
+        words = ("-init", request.cmdline, *led_words(arch_named("x86_64"), work))
+        command = [sys.executable, str(FAKE_QEMU), *words]
         return Guest(command, work, self.patience, watcher)
 
 

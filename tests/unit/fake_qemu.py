@@ -19,7 +19,7 @@ import threading
 
 def listening(name: str) -> socket.socket:
     server = socket.socket(socket.AF_UNIX)
-    server.bind(option(rf"socket,id={name},path=([^,]+)"))
+    server.bind(option(rf"socket,id=\w+,path=([^,]+/{name}),"))
     server.listen()
     return server
 

@@ -47,7 +47,6 @@ from temper.store import Store
 KPKEYS = feature_named("kpkeys")
 
 TOML = """
-arch = "x86_64"
 cpus = 2
 memory = 256
 hardware = ["-M", "pc"]
@@ -57,11 +56,13 @@ used = ["looks"]
 [events]
 sleep = { title = "sleep" }
 reboot = { title = "reboot", expected_complaints = ["Kernel panic"] }
-[machines.max]
+[on.x86_64]
+config = ["CONFIG_OF_X86=y"]
+[on.x86_64.machines.max]
 title = "the largest"
 cpu = "max"
 cmdline = "of=max"
-[machines.small]
+[on.x86_64.machines.small]
 title = "the smallest"
 cpu = "qemu64"
 """
@@ -210,7 +211,7 @@ def test_what_kpkeys_has_can_be_planned(bench: Bench) -> None:
     ("asked", "why"),
     [
         ({"feature": feature_named("kstack")}, "kstack has no events"),
-        ({"arch": arch_named("arm64")}, "the events of kpkeys are for x86_64"),
+        ({"arch": arch_named("arm64")}, "the events of kpkeys are not for arm64"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(
@@ -237,6 +238,39 @@ def test_events_that_are_incomplete_are_refused(
     spoil(bench)
     with pytest.raises(InputError, match=why):
         bench.plan()
+
+
+ON_ARM64 = """
+[on.arm64]
+hardware = ["-device", "x"]
+[on.arm64.machines.only]
+title = "the only one"
+cpu = "arm"
+"""
+
+
+def test_an_architecture_has_machines_and_options_of_its_own(bench: Bench) -> None:
+    bench.write(TOML + ON_ARM64)
+    planned = bench.plan(arch=arch_named("arm64"))
+    assert list(planned.variants) == ["sleep-only", "reboot-only"]
+    assert planned.variants["sleep-only"].cpu == "arm"
+    assert planned.scripts is not None
+    assert planned.scripts.hardware == ("-M", "pc", "-device", "x")
+    own = "CONFIG_OF_X86=y"
+    assert own not in planned.variants["sleep-only"].kernel.options
+    assert own in bench.plan().variants["sleep-max"].kernel.options
+
+
+def test_what_cannot_happen_on_an_architecture_is_left_out(bench: Bench) -> None:
+    mine = '"sleep", architectures = ["arm64"] }'
+    bench.write(TOML.replace('"sleep" }', mine) + ON_ARM64)
+    assert list(bench.plan().variants) == ["reboot-max", "reboot-small"]
+    with pytest.raises(InputError, match="sleep cannot happen on x86_64") as caught:
+        bench.plan("sleep")
+    assert caught.value.hint == "known: reboot"
+    assert list(bench.plan("sleep", arch=arch_named("arm64")).variants) == [
+        "sleep-only"
+    ]
 
 
 def test_an_unknown_event_is_refused(bench: Bench) -> None:

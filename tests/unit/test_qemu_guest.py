@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from fake_machine import FAKE_QEMU
 
+from temper.arch import arch_named
 from temper.errors import BootError
 from temper.machine import Guest
+from temper.machine.qemu import led_words
 
 
 def guest(work: Path, console: str = "", patience: float = 20) -> Guest:
-    command = ["python3", str(FAKE_QEMU), "-init", console]
+    words = ("-init", console, *led_words(arch_named("x86_64"), work))
+    command = ["python3", str(FAKE_QEMU), *words]
     return Guest(command, work, patience)
 
 

@@ -15,6 +15,7 @@ from .scripts import (
     stack_overflow,
     suspend_to_idle,
     suspend_to_ram,
+    suspend_until_alarm,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "stack_overflow",
     "suspend_to_idle",
     "suspend_to_ram",
+    "suspend_until_alarm",
 ]

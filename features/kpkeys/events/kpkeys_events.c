@@ -17,7 +17,12 @@
 #include <linux/uaccess.h>
 
 #include <asm/kpkeys.h>
-#include <asm/special_insns.h>
+
+#ifdef CONFIG_X86
+#include "machine_x86.h"
+#else
+#include "machine_arm64.h"
+#endif
 
 struct found {
 	atomic_t cpus, closed;
@@ -46,7 +51,7 @@ static void look_at_cpu(void *data)
 	struct found *found = data;
 
 	atomic_inc(&found->cpus);
-	if (native_read_cr4() & X86_CR4_PKS && __rdmsr(MSR_IA32_PKRS) == PKRS_DEFAULT)
+	if (is_closed())
 		atomic_inc(&found->closed);
 }
 
@@ -56,13 +61,11 @@ static void look_at_table(struct found *found, u64 *table, int level)
 
 	found->tables++;
 	found->writable += lands(table);
-	if (level == 1)
-		return;
 	for (i = 0; i < PTRS_PER_PTE; i++) {
-		u64 entry = READ_ONCE(table[i]);
+		u64 *next = entry_table(READ_ONCE(table[i]), level);
 
-		if (entry & _PAGE_PRESENT && !(entry & _PAGE_PSE))
-			look_at_table(found, __va(entry & PTE_PFN_MASK), level - 1);
+		if (next)
+			look_at_table(found, next, level - 1);
 	}
 }
 
@@ -72,18 +75,16 @@ static void look_at_records(struct found *found, int cpu)
 	found->open += lands(per_cpu_ptr(&kpkeys_cpu, cpu));
 }
 
-/* Look at the tables of the kernel and of the calling process, under isolation at both. */
+/* Look at the tables of the kernel and of the calling process. */
 static int show(struct seq_file *to, void *unused)
 {
-	int levels = native_read_cr4() & X86_CR4_LA57 ? 5 : 4;
-	u64 *top = __va(read_cr3_pa());
 	struct found found = {};
-	int cpu;
+	u64 *tops[2];
+	int cpu, i;
 
 	on_each_cpu(look_at_cpu, &found, true);
-	look_at_table(&found, top, levels);
-	if (cpu_feature_enabled(X86_FEATURE_PTI))
-		look_at_table(&found, top + PTRS_PER_PGD, levels);
+	for (i = top_tables(tops); i--;)
+		look_at_table(&found, tops[i], table_levels());
 	for_each_possible_cpu(cpu) look_at_records(&found, cpu);
 	seq_printf(to, "cpus %d closed %d tables %u writable %u records %u open %u section %s\n",
 		   atomic_read(&found.cpus), atomic_read(&found.closed), found.tables,

@@ -15,6 +15,8 @@ from temper.run.leading import Leader
 from .checks import PROC, check
 
 _TIMES = 3
+# Long enough for a busy host to put the guest to sleep before.
+_ALARM, _NAP_S = "/sys/class/rtc/rtc0/wakealarm", 15
 _HOTPLUGS = 20
 _DIMM, _SWAP = 512 << 20, 1 << 30
 _DRIVE, _DISK_DEVICE = "if=none,format=raw,id=disk", "virtio-blk-pci,drive=disk"
@@ -56,6 +58,18 @@ def suspend_to_idle(leader: Leader) -> dict[str, int]:
             time.sleep(2)
             guest.ask("system_powerdown")
             guest.answer()
+        return check(guest, leader.cpus)
+
+
+def suspend_until_alarm(leader: Leader) -> dict[str, int]:
+    """Suspend to idle; the clock wakes the machine."""
+    with leader.boot() as guest:
+        guest.ready()
+        guest.do("write /sys/power/mem_sleep s2idle")
+        for times in range(1, 1 + _TIMES):
+            guest.do(f"write {_ALARM} +{_NAP_S}")
+            guest.do("write /sys/power/state mem")
+            guest.said("PM: suspend exit", times)
         return check(guest, leader.cpus)
 
 

@@ -189,7 +189,7 @@ class Tcg:
 
     def lead(self, request: BootRequest, work: Path, watcher: Watcher) -> Guest:
         """Return a guest that does as it is told; see Machine.lead."""
-        command = self._launch(request)
+        command = [*self._launch(request), *led_words(self._arch, work)]
         return Guest(command, work, self._limits.silence, watcher)
 
     def _unheard(self, error: BootError) -> BootError:
@@ -211,7 +211,7 @@ class Tcg:
 
     def _command(self, request: BootRequest, work: Path) -> list[str]:
         if request.led:
-            channels = led_words(work)
+            channels = led_words(self._arch, work)
         else:
             channels = [*console_words(work), *records_words(self._arch, work)]
         return [*self._launch(request), *channels]

@@ -21,6 +21,7 @@ from temper.record.plan import (
 )
 from temper.run.planner import Planner, module_plan
 from temper.run.programs import led_init
+from temper.stress import Board
 
 
 def plan_events(
@@ -34,22 +35,36 @@ def plan_events(
     feature = planner.here(feature)
     events = events_of(feature)
     check_known("event", wanted, events.events)
-    if events.arch != planner.arch.name:
-        raise InputError(f"the events of {feature.name} are for {events.arch}")
-    chosen = {name: events.events[name] for name in wanted or events.events}
+    arch = planner.arch.name
+    if arch not in events.on:
+        raise InputError(
+            f"the events of {feature.name} are not for {arch}",
+            f"add --arch {min(events.on)}",
+        )
+    known = events.events_on(arch)
+    if foreign := [name for name in wanted if name not in known]:
+        raise InputError(
+            f"{', '.join(foreign)} cannot happen on {arch}",
+            f"known: {', '.join(known)}",
+        )
+    chosen = {name: known[name] for name in wanted or known}
     _check_host(chosen)
     kernel = _kernel(planner, feature, events)
-    variants = {
-        f"{event}-{board}": _variant(events, event, board, kernel)
-        for board in events.machines
+    scripts = {
+        f"{event}-{board}": (event, board)
+        for board in events.on[arch].machines
         for event in chosen
+    }
+    variants = {
+        name: _variant(chosen[event], events.on[arch].machines[board], kernel)
+        for name, (event, board) in scripts.items()
     }
     named = ["--events", ",".join(wanted)] if wanted else []
     return RunPlan(
         kind=Kind.EVENTS,
         feature=feature.name,
         title=feature.title,
-        arch=events.arch,
+        arch=arch,
         machine=planner.machine_of(feature),
         baseline="",
         variants=variants,
@@ -58,12 +73,8 @@ def plan_events(
         scripts=Scripts(
             folder=portable(events.folder),
             digest=code_digest(events.folder),
-            by_variant={
-                f"{event}-{board}": event
-                for board in events.machines
-                for event in chosen
-            },
-            hardware=events.hardware,
+            by_variant={name: event for name, (event, _) in scripts.items()},
+            hardware=(*events.hardware, *events.on[arch].hardware),
         ),
         work=_work(planner, events),
         slots=tuple(Slot(variant=name, repeat=0) for name in variants),
@@ -82,21 +93,21 @@ def _check_host(events: dict[str, Event]) -> None:
                 )
 
 
-def _variant(events: Events, event: str, board: str, kernel: KernelPlan) -> VariantPlan:
-    described, machine = events.events[event], events.machines[board]
+def _variant(event: Event, machine: Board, kernel: KernelPlan) -> VariantPlan:
     return VariantPlan(
-        title=f"{described.title}; {machine.title}",
+        title=f"{event.title}; {machine.title}",
         kernel=kernel,
         cmdline=machine.cmdline,
         cpu=machine.cpu,
         in_force=None,
-        expected_complaints=described.expected_complaints,
+        expected_complaints=event.expected_complaints,
     )
 
 
 def _kernel(planner: Planner, feature: Feature, events: Events) -> KernelPlan:
     hardened = feature.variants[feature.hardened[0]]
-    options = (*hardened.config, *events.config)
+    own = events.on[planner.arch.name].config
+    options = (*hardened.config, *events.config, *own)
     return planner.kernel(feature, hardened.model_copy(update={"config": options}))
 
 

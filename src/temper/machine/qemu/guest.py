@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from temper.errors import BootError
-from temper.machine.qemu.launch import led_words
 from temper.machine.qemu.led import Led
 from temper.machine.watcher import Watcher
 
@@ -20,8 +19,8 @@ class Guest(Led):
         patience: float,
         watcher: Watcher | None = None,
     ) -> None:
-        """``command``: without console, port and monitor."""
-        super().__init__([*command, *led_words(work)], work, patience, watcher)
+        """``command`` gives it all that it is led by, see launch."""
+        super().__init__(command, work, patience, watcher)
         self._rest = b""
 
     def ready(self) -> None:

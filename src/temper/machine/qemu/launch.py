@@ -93,26 +93,29 @@ def records_words(arch: Arch, work: Path) -> list[str]:
 
 def port_words(work: Path) -> list[str]:
     """Give a guest a serial port that is a socket in ``work``."""
-    port = f"socket,id=port,path={escaped(work / 'port')},server=on,wait=off"
-    return ["-chardev", port, "-serial", "chardev:port"]
+    return ["-chardev", _socket("port", work / "port"), "-serial", "chardev:port"]
 
 
 def monitor_words(work: Path) -> list[str]:
     """Give QEMU a monitor that is a socket in ``work``."""
-    monitor = f"socket,id=monitor,path={escaped(work / 'monitor')},server=on,wait=off"
+    monitor = _socket("monitor", work / "monitor")
     return ["-chardev", monitor, "-mon", "chardev=monitor,mode=control"]
 
 
 def debugger_words(work: Path) -> list[str]:
     """Give QEMU a debugger that is a socket in ``work``."""
-    path = escaped(work / "debugger")
-    socket = f"socket,id=debugger,path={path},server=on,wait=off"
-    return ["-chardev", socket, "-gdb", "chardev:debugger"]
+    debugger = _socket("debugger", work / "debugger")
+    return ["-chardev", debugger, "-gdb", "chardev:debugger"]
 
 
-def led_words(work: Path) -> list[str]:
-    """Give a guest all that it is led by."""
-    return [*console_words(work), *port_words(work), *monitor_words(work)]
+def led_words(arch: Arch, work: Path) -> list[str]:
+    """Give a guest all that it is led by: its channel is a socket in ``work``."""
+    channel = ["-chardev", _socket("records", work / "port"), *arch.channel_port]
+    return [*console_words(work), *channel, *monitor_words(work)]
+
+
+def _socket(name: str, path: Path) -> str:
+    return f"socket,id={name},path={escaped(path)},server=on,wait=off"
 
 
 def escaped(path: Path) -> str:
