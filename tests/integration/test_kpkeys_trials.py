@@ -1,16 +1,19 @@
 """kpkeys on debug kernels under stress, and through machine events.
 
-Five kernels that nothing else needs, and boots that take long.
+Seven kernels that nothing else needs, and boots that take long.
 """
 
 from pathlib import Path
 
 import pytest
 from kernel_list import as_hardened
-from lab import Answer, ask, new_machine, planner, prepared, run_of
+from lab import ARCH, Answer, ask, new_machine, planner, prepared, run_of
 
 from temper.analysis.trial import trial_report
-from temper.catalog import feature_named
+from temper.arch import Arch, arch_named
+from temper.catalog import Feature, feature_named
+from temper.machine import Machine
+from temper.machine.overlays import Overlays
 from temper.run.events import plan_events
 
 pytestmark = [
@@ -28,20 +31,20 @@ def check_clean(answer: Answer) -> None:
     assert answer.status == 0
 
 
-def test_page_tables_are_protected_after_every_event(tmp_path: Path) -> None:
-    check_clean(ask(tmp_path, "events", "kpkeys"))
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_page_tables_are_protected_after_every_event(arch: str, tmp_path: Path) -> None:
+    check_clean(ask(tmp_path, "events", "kpkeys", "--arch", arch))
 
 
-@pytest.mark.parametrize(
-    ("arch", "kernel"),
-    [("x86_64", "lockdep"), ("x86_64", "kasan"), ("arm64", "lockdep")],
-)
+@pytest.mark.parametrize("kernel", ["lockdep", "kasan"])
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_under_stress_no_bug_is_found(arch: str, kernel: str, tmp_path: Path) -> None:
     words = ("--arch", arch, "--kernels", kernel)
     check_clean(ask(tmp_path, "stress", "kpkeys", *words))
 
 
-SABOTAGED = as_hardened(feature_named("kpkeys"), "none")
+KPKEYS = feature_named("kpkeys")
+SABOTAGED = as_hardened(KPKEYS, "none")
 NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
 
 
@@ -63,13 +66,34 @@ NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
 def test_an_event_shows_what_is_not_protected(
     event: str, option: str, finding: str | None
 ) -> None:
-    plan = plan_events(planner(), SABOTAGED, (event,))
+    look_after(event, option, finding, SABOTAGED, new_machine())
+
+
+@pytest.mark.parametrize(
+    ("event", "finding"), [("hotplug_cpu", NOT_PROTECTED), ("stack_overflow", LANDS)]
+)
+def test_an_event_shows_it_on_arm64(event: str, finding: str) -> None:
+    arch = arch_named("arm64")
+    machine = new_machine(Overlays, arch)
+    look_after(event, "kpkeys_pgtables=off", finding, KPKEYS, machine, arch)
+
+
+def look_after(
+    event: str,
+    option: str,
+    finding: str | None,
+    feature: Feature,
+    machine: Machine,
+    arch: Arch = ARCH,
+) -> None:
+    """Lead kernels with an option through an event; assert what is found, if any."""
+    plan = plan_events(planner(arch), feature, (event,))
     variants = {
         name: variant.model_copy(update={"cmdline": f"{variant.cmdline} {option}"})
         for name, variant in plan.variants.items()
     }
     whole = prepared(plan.model_copy(update={"variants": variants}))
-    for boot in trial_report(run_of(whole, new_machine())).boots:
+    for boot in trial_report(run_of(whole, machine)).boots:
         assert any(finding in line for line in boot.wrong) if finding else boot.clean, (
             boot.wrong
         )

@@ -4,9 +4,10 @@
  * who can write one word says that a page is part of a larger one, which would lie in a
  * page table. Then fork counts its reference there.
  *
- * It works on any kernel. A count that faults is skipped, so that the attacker lives on.
+ * It works on any kernel. On x86-64 a count that faults is skipped, so that the attacker
+ * lives on. On arm64 whoever oopses ends, and here amid a fork, whose locks are never free
+ * again: nobody may wait for the attacker's end.
  */
-#include <asm/special_insns.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/kdebug.h>
@@ -20,6 +21,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "entry.h"
+#include "fault.h"
 #include "kpkeys_count.h"
 #include "section.h"
 
@@ -45,8 +48,9 @@ static u64 last_of_area;
 
 static struct task_struct *attacker;
 
-/* How the first of its counts ended. */
+/* How the first of its counts ended, and whether it was the attacker's end, too. */
 static struct kpkeys_try end;
+static bool killed;
 
 /* The folio whose count of references is the target. */
 static struct folio *forged_folio(void)
@@ -54,6 +58,7 @@ static struct folio *forged_folio(void)
 	return (void *)target - offsetof(struct folio, _refcount);
 }
 
+#ifdef CONFIG_X86
 /* The size of an instruction that adds to memory with the bus locked, or 0. */
 static size_t count_size(const u8 *insn)
 {
@@ -75,22 +80,35 @@ static size_t count_size(const u8 *insn)
 	return at - insn + 3 + ((modrm & 7) == 4) + immediate;
 }
 
+static bool skip_count(struct pt_regs *regs)
+{
+	size_t size = count_size((const u8 *)regs->ip);
+
+	regs->ip += size;
+	return size;
+}
+#else
+static bool skip_count(struct pt_regs *regs)
+{
+	return false;
+}
+#endif
+
 static int on_die(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;
-	size_t size;
 
 	if (event != DIE_OOPS || current != READ_ONCE(attacker))
 		return NOTIFY_DONE;
-	size = count_size((const u8 *)args->regs->ip);
-	if (!size)
-		return NOTIFY_DONE;
 	if (end.code == KPKEYS_NO_FAULT) {
-		end.code = args->err;
-		end.astray = native_read_cr2() - (unsigned long)target;
+		end.code = fault_code(args->err);
+		end.astray = fault_address() - (unsigned long)target;
 	}
-	args->regs->ip += size;
-	return NOTIFY_STOP;
+	if (skip_count(args->regs))
+		return NOTIFY_STOP;
+	/* Pairs with was_killed(). */
+	smp_store_release(&killed, true);
+	return NOTIFY_DONE;
 }
 
 static struct notifier_block die_notifier = { .notifier_call = on_die };
@@ -118,7 +136,7 @@ static long aim(void)
 
 static long restore(struct kpkeys_try __user *user)
 {
-	if (attacker != current)
+	if (!attacker)
 		return -EINVAL;
 	WRITE_ONCE(page->compound_head, head);
 	end.landed = READ_ONCE(*target) || READ_ONCE(target[-1]) != last_of_area;
@@ -135,7 +153,15 @@ static long restore(struct kpkeys_try __user *user)
 	page_ref_inc(page);
 	atomic_inc(&page->_mapcount);
 	WRITE_ONCE(attacker, NULL);
+	/* Or the next attacker would pass for dead before it aims. */
+	killed = false;
 	return copy_to_user(user, &end, sizeof(end)) ? -EFAULT : 0;
+}
+
+static long was_killed(void)
+{
+	/* Pairs with on_die(). */
+	return smp_load_acquire(&killed);
 }
 
 static long kpkeys_count_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -144,6 +170,8 @@ static long kpkeys_count_ioctl(struct file *file, unsigned int cmd, unsigned lon
 	switch (cmd) {
 	case KPKEYS_COUNT_AIM:
 		return aim();
+	case KPKEYS_COUNT_KILLED:
+		return was_killed();
 	case KPKEYS_COUNT_RESTORE:
 		return restore((struct kpkeys_try __user *)arg);
 	default:
@@ -172,10 +200,7 @@ static struct miscdevice kpkeys_count_device = {
 /* The entry behind those of an area */
 static u64 *entry_behind(void *pages)
 {
-	unsigned long last = (unsigned long)pages + (ENTRIES_BEFORE - 1) * PAGE_SIZE;
-	unsigned int level;
-
-	return (u64 *)lookup_address(last, &level) + 1;
+	return entry_of(pages + (ENTRIES_BEFORE - 1) * PAGE_SIZE) + 1;
 }
 
 /* If the first ends with a table, the next one is in another. */

@@ -13,7 +13,9 @@
  * the target would not pass for a page of a file.
  */
 #define KPKEYS_COUNT_AIM _IO('C', 0)
+/* 1 if the kernel has killed the process that aimed. */
+#define KPKEYS_COUNT_KILLED _IO('C', 1)
 /* Undo it all, before the child goes on, and tell how the kernel's count ended. */
-#define KPKEYS_COUNT_RESTORE _IOR('C', 1, struct kpkeys_try)
+#define KPKEYS_COUNT_RESTORE _IOR('C', 2, struct kpkeys_try)
 
 #endif

@@ -23,6 +23,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "entry.h"
 #include "kpkeys_level.h"
 #include "section.h"
 #include "witness.h"
@@ -601,7 +602,7 @@ static int __init kpkeys_level_init(void)
 	page = vmalloc(PAGE_SIZE);
 	if (!page)
 		return -ENOMEM;
-	entry = find_entry(page);
+	entry = entry_of(page);
 	error = witness_create();
 	if (error)
 		goto free_page;

@@ -20,7 +20,10 @@ static struct {
 	struct kpkeys_try end;
 } last;
 
-/* Has anybody else oopsed? The proof excuses an oops of the writer only. */
+/*
+ * Has anybody else oopsed since the device was opened? The proof excuses an oops of the
+ * writer only.
+ */
 static bool stranger_oopsed;
 
 static int on_oops(struct notifier_block *block, unsigned long event, void *data)
@@ -77,8 +80,16 @@ static long kpkeys_write_ioctl(struct file *file, unsigned int cmd, unsigned lon
 	}
 }
 
+/* What other attacks of this boot have done is for their proofs to excuse. */
+static int kpkeys_write_open(struct inode *inode, struct file *file)
+{
+	WRITE_ONCE(stranger_oopsed, false);
+	return 0;
+}
+
 static const struct file_operations kpkeys_write_fops = {
 	.owner = THIS_MODULE,
+	.open = kpkeys_write_open,
 	.unlocked_ioctl = kpkeys_write_ioctl,
 };
 

@@ -62,15 +62,6 @@ static void open_register(void)
 	isb();
 }
 
-static u64 *find_entry(void *address)
-{
-	pgd_t *top = __va(read_sysreg(ttbr1_el1) & GENMASK_ULL(47, PAGE_SHIFT));
-	unsigned long at = (unsigned long)address;
-	p4d_t *p4d = p4d_offset(pgd_offset_pgd(top, at), at);
-
-	return (u64 *)pte_offset_kernel(pmd_offset(pud_offset(p4d, at), at), at);
-}
-
 static struct perf_event * __percpu * watchpoints;
 
 static int expect_exceptions(void)

@@ -93,13 +93,6 @@ static void open_register(void)
 		     : "memory");
 }
 
-static u64 *find_entry(void *address)
-{
-	unsigned int level;
-
-	return (u64 *)lookup_address((unsigned long)address, &level);
-}
-
 static int expect_exceptions(void)
 {
 	int error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kpkeys_level");

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "kpkeys_write.h"
+#include "oops.h"
 #include "record.h"
 #include "symbol.h"
 #include "tables.h"
@@ -253,7 +254,6 @@ static struct kpkeys_try change_user(struct attacker *a)
 
 int main(int argc, char **argv)
 {
-	static const char panic_on_oops[] = "/proc/sys/kernel/panic_on_oops";
 	size_t tries = samples_wanted(argc, argv);
 	struct attacker a = {
 		.probe = probe_open(),
@@ -262,17 +262,17 @@ int main(int argc, char **argv)
 		.progress = mmap(NULL, sizeof(*a.progress), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0),
 	};
-	const char panics[] = { first_character(panic_on_oops), '\0' };
+	char panics;
 
 	if (a.bug < 0 || a.progress == MAP_FAILED)
 		fail("/dev/kpkeys_write");
 	/* An attacker that fails must not take the kernel along. */
-	write_file(panic_on_oops, "0");
+	panics = set_panic_on_oops('0');
 	for (size_t i = 0; i < tries; i++) {
 		print_write(FILE_PAGE, change_file_by(&a, change_file));
 		print_write(KERNEL_PAGE, change_user(&a));
 		print_write(FILE_VMA, change_file_by(&a, change_file_by_vma));
 	}
-	write_file(panic_on_oops, panics);
+	set_panic_on_oops(panics);
 	return 0;
 }
