@@ -19,7 +19,7 @@ from temper.kernel import Cache
 from temper.machine import BootRequest, BootResult, Limits, StoppedError, Watcher
 from temper.machine.host import host_title
 from temper.machine.plugin import api_level
-from temper.machine.qemu import qemu_version
+from temper.machine.qemu import led_words, qemu_version
 from temper.machine.tcg import Tcg
 from temper.progress import Quiet
 from temper.record.wire import Classes, End
@@ -544,13 +544,24 @@ def test_a_guest_that_is_led_has_what_it_is_led_by(
     tcg.lead(asked, host.work, watcher)
     ((command, work, patience, watched_by),) = made
     assert (work, patience, watched_by) == (host.work, 7, watcher)
-    assert command[-2:] == ["-M", "pc"]
+    led_by = led_words(X86_64, host.work)
+    assert command[-len(led_by) - 2 :] == ["-M", "pc", *led_by]
     assert "-no-reboot" not in command
     assert "512M" in command
     line = tcg.facts(asked).details["command"]
     assert " -M pc " in line
     assert "-no-reboot" not in line
     assert "id=monitor" in line
+
+
+def test_each_architecture_is_led_by_its_own_channel(tmp_path: Path) -> None:
+    """Its socket is the same: nobody else has to know which port that is."""
+    for arch in (X86_64, ARM64):
+        words = led_words(arch, tmp_path)
+        channel = words.index("-chardev") + 1
+        assert words[channel].startswith(f"socket,id=records,path={tmp_path}/port,")
+        end = channel + 1 + len(arch.channel_port)
+        assert tuple(words[channel + 1 : end]) == arch.channel_port
 
 
 def test_each_architecture_has_a_channel_of_its_own(host: Host) -> None:
