@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16, NO_REGISTER = 31 };
+enum { MAX_CLASSES = 32, MAX_INSN_BYTES = 16 };
+
+enum { ZERO_REGISTER = 31, NO_REGISTER };
 
 enum marker { MARKER_NONE, MARKER_BEGIN, MARKER_PAUSE, MARKER_END };
 
@@ -20,8 +22,8 @@ unsigned int insn_class(const uint8_t *bytes, size_t size);
 extern const unsigned int watched_class;
 
 /*
- * The general register that an instruction of this class writes there, or NO_REGISTER for
- * the zero. On x86-64 it is more than one; who needs the value has to know it otherwise.
+ * The general register whose value an instruction of this class writes there. On x86-64,
+ * where it takes three of them, NO_REGISTER, which nobody can read.
  */
 unsigned int written_from(const uint8_t *bytes);
 

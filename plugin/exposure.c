@@ -64,7 +64,7 @@ static void on_write_from(unsigned int vcpu, void *source)
 
 	(void)vcpu;
 	executed_writes++;
-	if (index == NO_REGISTER || register_read(index, &value))
+	if (index == ZERO_REGISTER || register_read(index, &value))
 		stretches_on_write(write_known(value), executed());
 	else
 		stretches_on_write(WRITE_UNTOLD, executed());

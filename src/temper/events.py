@@ -1,14 +1,15 @@
 """Reads the events that a feature is led through: ``features/*/events/events.toml``."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from temper.catalog import GUIDE, ArchName, Feature, Pattern, Stem
 from temper.errors import InputError
 from temper.extension import script_named
 from temper.record.plan import Plain
-from temper.stress import Board
+from temper.stress import TrialOn
 from temper.toml import read_toml
 
 
@@ -24,14 +25,11 @@ class Event(Plain):
     """File of the host -> Debian's package that has it."""
 
 
-class EventsOn(Plain):
+class EventsOn(TrialOn):
     """What events have on one architecture."""
 
     hardware: tuple[str, ...] = ()
     """Options of the machine in addition."""
-    config: tuple[str, ...] = ()
-    """``CONFIG_X=y`` lines in addition."""
-    machines: dict[str, Board] = Field(min_length=1)
 
 
 class Events(Plain):
@@ -53,6 +51,14 @@ class Events(Plain):
     events: dict[str, Event] = Field(min_length=1)
     on: dict[ArchName, EventsOn] = Field(min_length=1)
     folder: Path
+
+    @model_validator(mode="after")
+    def _check_architectures(self) -> Self:
+        """Refuse an event for an architecture that has no machine."""
+        for name, event in self.events.items():
+            if foreign := set(event.architectures) - self.on.keys():
+                raise ValueError(f"event '{name}' is for {sorted(foreign)}")
+        return self
 
     def events_on(self, arch: str) -> dict[str, Event]:
         """Return those that can happen on an architecture."""

@@ -28,14 +28,19 @@ class Board(Plain):
     """Kernel command line, after that of all."""
 
 
-class StressOn(Plain):
-    """What a stress has on one architecture."""
+class TrialOn(Plain):
+    """What a trial, such as a stress, has on one architecture."""
 
     config: tuple[str, ...] = ()
     """``CONFIG_X=y`` lines of all kernels in addition."""
+    machines: dict[str, Board] = Field(min_length=1)
+
+
+class StressOn(TrialOn):
+    """What a stress has on one architecture."""
+
     used: tuple[str, ...] = ()
     """Counters that must be above 0, in addition."""
-    machines: dict[str, Board] = Field(min_length=1)
 
 
 class Stress(Plain):

@@ -45,7 +45,7 @@ VARIANTS = ("off", "stock", "lfsr", "floor", "temper", "temper-off")
 PRICED = ("off", "stock", "temper", "temper-off")
 """Variants of kstack that make check prices."""
 ATTACKED = ("off", "temper")
-"""Variants of kstack that make check attacks: one is as vulnerable as any sabotage."""
+"""Variants of kstack that make check attacks; make check-all, its sabotages as well."""
 
 # Another compiler makes other code of the same source.
 KNOWN_RELEASE = "6.12.117"

@@ -2,13 +2,16 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from fnmatch import filter as filter_names
 from typing import Any
 
 import pytest
 from lab import Answer, ask, kernel_of
 
+from temper.arch import arch_named
 from temper.catalog import feature_named
 from temper.kernel import watched
+from temper.kernel.symbols import Symbols
 from temper.progress import Quiet
 
 pytestmark = [
@@ -27,6 +30,8 @@ WORKLOADS = (
 VARIANTS = ("off", "temper", "count-open")
 # Of the start, which frees it, and of a CPU that never runs anything again.
 OPENERS = {"kpkeys_setup_pgtables", "stop_this_cpu"}
+# Of kernels with notifiers, or with memory of several speeds, as distributions have.
+ELSEWHERE = {"mmu_notifier_*", "__mmu_notifier_*", "node_is_toptier"}
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,20 @@ def test_a_forbidden_function_runs_only_in_the_section_that_counts(
 ) -> None:
     assert set(exposed.answer.report["faults"]) == {"count-open"}
     assert exposed.answer.status == 1
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_what_must_not_run_is_there(arch: str) -> None:
+    """Or a name that a kernel does not have would forbid nothing."""
+    feature = feature_named("kpkeys")
+    kernel = kernel_of(feature, "temper", arch_named(arch))
+    names = {name for _, _, name in Symbols.of(kernel.folder / "System.map").rows}
+    unknown = {
+        pattern
+        for pattern in feature.registers[arch].never
+        if not filter_names(names, pattern)
+    }
+    assert unknown == ELSEWHERE
 
 
 def test_no_function_only_opens_it() -> None:

@@ -228,6 +228,12 @@ def test_what_cannot_be_planned_is_refused(
         (lambda b: b.write(TOML.replace("cpus = 2", "cpus = 0")), "cpus: "),
         (lambda b: b.write(TOML.replace("memory = 256", "memory = 0")), "memory: "),
         (lambda b: b.write(TOML.replace('["looks"]', "[]")), "used: "),
+        (
+            lambda b: b.write(
+                TOML.replace('"sleep" }', '"sleep", architectures = ["arm64"] }')
+            ),
+            r"event 'sleep' is for \['arm64'\]",
+        ),
         (lambda b: b.write('modules = ["x"]' + TOML), "events.toml: x.c is missing"),
         (lambda b: (b.folder / "__init__.py").unlink(), "__init__.py is missing"),
     ],

@@ -15,7 +15,8 @@ import pytest
 
 from temper.arch import arch_named
 from temper.errors import BootError, InfraError
-from temper.kernel import Cache
+from temper.kernel import Cache, Watched
+from temper.kernel.symbols import Symbols
 from temper.machine import BootRequest, BootResult, Limits, StoppedError, Watcher
 from temper.machine.host import host_title
 from temper.machine.plugin import api_level
@@ -552,6 +553,19 @@ def test_a_guest_that_is_led_has_what_it_is_led_by(
     assert " -M pc " in line
     assert "-no-reboot" not in line
     assert "id=monitor" in line
+
+
+@pytest.mark.parametrize(("by_value", "word"), [(False, "writes"), (True, "values")])
+def test_the_plugin_hears_by_what_writes_are_known(
+    host: Host, by_value: bool, word: str
+) -> None:
+    told = host.root / "told"
+    host.qemu(f'echo "$*" >{told}\n{WHOLE}')
+    known = Watched({0x10: "opens"}, Symbols(()), by_value)
+    request = replace(host.request(), watched=known)
+    host.tcg().boot(request, host.work, Watcher(threading.Event()))
+    assert f",{word}={host.work}/writes\n" in told.read_text()
+    assert (host.work / "writes").read_text() == "10 opens\n"
 
 
 def test_each_architecture_is_led_by_its_own_channel(tmp_path: Path) -> None:
