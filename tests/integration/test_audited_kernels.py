@@ -249,6 +249,7 @@ def audited_arm64(
     return ask(folder, "audit", str(package_arm64), *words)
 
 
+@pytest.mark.check_all
 @few_or_all
 def test_arm64_is_audited_on_a_host_of_another_kind(audited_arm64: Answer) -> None:
     assert audited_arm64.status == 0, audited_arm64.output

@@ -217,7 +217,7 @@ def touched(target: Target) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module", params=params(HERE, ("x86_64", "arm64")))
+@pytest.fixture(scope="module", params=params(HERE, ("x86_64",)))
 def compiled(request: pytest.FixtureRequest, tree: Tree) -> Iterator[Compiled]:
     target = TARGETS[request.param]
     names = (*touched(target), FORK)

@@ -204,6 +204,7 @@ def two_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
     return with_program(OBJECTS)
 
 
+@pytest.mark.check_all
 def test_objects_of_the_kernel_are_compiled(two_objects: Prepared) -> None:
     (boot,) = boots_of(two_objects, new_machine(), "off")
     assert boot.facts.error == ""
@@ -213,6 +214,7 @@ def test_objects_of_the_kernel_are_compiled(two_objects: Prepared) -> None:
     assert classes["user_instructions"] > 4 * classes["kernel_instructions"] > 10**6
 
 
+@pytest.mark.check_all
 def test_an_object_that_does_not_compile_is_no_sample(two_objects: Prepared) -> None:
     path = f"commands/{OBJECTS}.mk"
     work = two_objects.plan.work

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab import params
 from vgetrandom import CROSS_FILES, SOURCE
 
 from temper import process
@@ -64,7 +65,7 @@ class Installed:
         return " ".join(flags).split()
 
 
-@pytest.fixture(scope="module", params=["gcc", "clang"])
+@pytest.fixture(scope="module", params=params(("gcc", "clang"), ("gcc",)))
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
