@@ -118,7 +118,7 @@ def cpu_of(cpu: Cpu) -> object:
         )
     )
     target = Target(cast(Gdb, cpu), Debugged(symbols, OFFSETS), samples=1)
-    return CALLS.Cpu(target, 1)
+    return CALLS.SwitchingCpu(target, 1)
 
 
 SCS, STACK, SAVED_SCS, SAVED, CURRENT, KEPT_BIT, _, FRAMES, MASKS = (

@@ -6,23 +6,21 @@ from contextlib import suppress
 
 from temper.errors import BootError
 from temper.run.attacking import Target
+from temper.run.exceptions import Breakpoint, FatalError, Interrupt, SError, end_program
 from temper.run.injection import Event, Function, Injector
 
-from .breakpoint import Breakpoint
 from .calls import (
     DIED,
     IN_KERNEL,
     IN_USER,
     SOFTIRQ,
     SWITCH,
-    Cpu,
     SwitchCall,
+    SwitchingCpu,
     of_call_on_irq_stack,
     of_cpu_switch_to,
 )
 from .code import reachable
-from .interrupt import Nmi
-from .serror import FatalError, SError
 
 _ATTACKED = {
     "cpu_switch_to": (of_cpu_switch_to, (SWITCH,)),
@@ -38,7 +36,7 @@ def nmi(target: Target) -> _Found:
 
     Nothing, if the kernel has no shadow call stacks.
     """
-    return _raised_everywhere(target, Nmi(target))
+    return _raised_everywhere(target, Interrupt(target))
 
 
 def debug(target: Target) -> _Found:
@@ -54,7 +52,7 @@ def serror(target: Target) -> _Found:
     with suppress(FatalError):
         yield from _raised_everywhere(target, SError(target))
         return
-    _end(target)
+    end_program(target)
 
 
 def _raised_everywhere(target: Target, event: Event) -> _Found:
@@ -65,7 +63,7 @@ def _raised_everywhere(target: Target, event: Event) -> _Found:
             for kind in kinds:
                 for row in _rows(injector, function, code, kind, target.samples):
                     yield f"{name} for {kind}", row
-    _end(target)
+    end_program(target)
 
 
 def _rows(
@@ -88,7 +86,7 @@ def _rows(
 
 
 def _function(
-    target: Target, name: str, call: Callable[[Cpu], SwitchCall]
+    target: Target, name: str, call: Callable[[SwitchingCpu], SwitchCall]
 ) -> tuple[Function, Sequence[int]]:
     """Return all of a function, and its code as it was patched."""
     start = target.kernel.symbols.address(name)
@@ -102,7 +100,7 @@ def _function(
     code = [word for (word,) in struct.iter_unpack("<I", memory)]
     run = reachable(code)
     addresses = [start + 4 * at for at in run]
-    function = Function(name, addresses, lambda cpu: call(Cpu(target, cpu)))
+    function = Function(name, addresses, lambda cpu: call(SwitchingCpu(target, cpu)))
     return function, [code[at] for at in run]
 
 
@@ -113,15 +111,3 @@ def _offset(function: Function, address: int | None) -> int:
     if address not in function.instructions:
         return -1
     return address - function.instructions[0]
-
-
-def _end(target: Target) -> None:
-    """Have proof/switches.c end, by another answer to getppid()."""
-    gdb = target.gdb
-    with gdb.breakpoint(target.kernel.symbols.address("__arm64_sys_getppid")):
-        stop = gdb.run()
-    if not stop.reached:
-        raise BootError("the program that switches stacks has stopped")
-    cpu = stop.cpu
-    gdb.set_register(cpu, "x0", 0)
-    gdb.set_register(cpu, "pc", gdb.register(cpu, "x30"))

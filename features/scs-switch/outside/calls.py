@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
-from temper.run.attacking import Target
+from temper.run.exceptions import Cpu
 
 # What is wrong, a bit for each; judges/injection.py has their names.
 SCS, STACK, PREV_SCS, PREV_SAVED, CURRENT, SAVED, DIED, FRAMES, MASKS = (
@@ -17,7 +17,6 @@ SWITCH = "a task's switch"
 IN_USER, IN_KERNEL = "an interrupt in user mode", "an interrupt in the kernel"
 SOFTIRQ = "softirqs"
 
-_WORD = (1 << 64) - 1
 _POISON = 0x5A
 # What a function leaves as it finds it, beside the stack pointer.
 _KEPT = tuple(map("x{}".format, range(19, 30)))
@@ -40,35 +39,12 @@ _MODE = 0xF
 
 
 @dataclass(frozen=True)
-class Cpu:
-    """A CPU that stands still, and what it sees."""
-
-    target: Target
-    number: int
-
-    def register(self, name: str) -> int:
-        """Read a register."""
-        return self.target.gdb.register(self.number, name)
-
-    def set_register(self, name: str, value: int) -> None:
-        """Write one."""
-        self.target.gdb.set_register(self.number, name, value)
-
-    def word(self, address: int) -> int:
-        """Read memory."""
-        return self.target.gdb.word(self.number, address)
-
-    def set_word(self, address: int, value: int) -> None:
-        """Write memory."""
-        self.target.gdb.set_word(self.number, address, value)
+class SwitchingCpu(Cpu):
+    """A CPU that switches stacks."""
 
     def offset(self, name: str) -> int:
         """Return one of the kernel's offsets."""
         return self.target.kernel.constants[name]
-
-    def symbol(self, name: str) -> int:
-        """Return the address of a symbol."""
-        return self.target.kernel.symbols.address(name)
 
     @property
     def current(self) -> int:
@@ -93,10 +69,6 @@ class Cpu:
         self.target.gdb.set_memory(self.number, free[0].start, poison)
         return True
 
-    def memory(self, address: int, size: int) -> bytes:
-        """Read memory."""
-        return self.target.gdb.memory(self.number, address, size)
-
     @property
     def masks(self) -> int:
         """What PSTATE masks."""
@@ -114,10 +86,6 @@ class Cpu:
         # A page each: SCS_ORDER of Linux 6.12 is 0.
         return range(base, base + self.offset("PAGE_SZ"))
 
-    def own(self, name: str) -> int:
-        """Return the value of a variable that each CPU has one of."""
-        return self.word((self.symbol(name) + self.register("TPIDR_EL1")) & _WORD)
-
 
 @dataclass(frozen=True)
 class Place:
@@ -128,12 +96,12 @@ class Place:
     register: str = ""
     address: int = 0
 
-    def is_right(self, cpu: Cpu) -> bool:
+    def is_right(self, cpu: SwitchingCpu) -> bool:
         """Say whether it is there."""
         there = cpu.register(self.register) if self.register else cpu.word(self.address)
         return there == self.value
 
-    def repair(self, cpu: Cpu) -> None:
+    def repair(self, cpu: SwitchingCpu) -> None:
         """Put it there."""
         if self.register:
             cpu.set_register(self.register, self.value)
@@ -149,11 +117,11 @@ class Span:
     address: int
     content: bytes
 
-    def is_right(self, cpu: Cpu) -> bool:
+    def is_right(self, cpu: SwitchingCpu) -> bool:
         """Say whether it is there."""
         return cpu.memory(self.address, len(self.content)) == self.content
 
-    def repair(self, cpu: Cpu) -> None:
+    def repair(self, cpu: SwitchingCpu) -> None:
         """Put it there."""
         cpu.target.gdb.set_memory(cpu.number, self.address, self.content)
 
@@ -165,11 +133,11 @@ class Masks:
     bit: int
     value: int
 
-    def is_right(self, cpu: Cpu) -> bool:
+    def is_right(self, cpu: SwitchingCpu) -> bool:
         """Say whether they are."""
         return cpu.masks == self.value
 
-    def repair(self, cpu: Cpu) -> None:
+    def repair(self, cpu: SwitchingCpu) -> None:
         """Mask them."""
         cpu.set_register("cpsr", cpu.register("cpsr") & ~_DAIF | self.value)
 
@@ -178,7 +146,7 @@ class Masks:
 class SwitchCall:
     """A call of a function that changes the stacks; ``Call`` says what each part is."""
 
-    cpu: Cpu
+    cpu: SwitchingCpu
     kind: str
     returns_to: int
     stack: int
@@ -232,7 +200,7 @@ class SwitchCall:
         return reduce(or_, (place.bit for place in wrong), 0)
 
 
-def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
+def of_cpu_switch_to(cpu: SwitchingCpu) -> SwitchCall:
     """Expect the next task's stacks, and those of the previous one saved."""
     prev, task = cpu.register("x0"), cpu.register("x1")
     context = cpu.offset("THREAD_CPU_CONTEXT")
@@ -270,7 +238,7 @@ def of_cpu_switch_to(cpu: Cpu) -> SwitchCall:
     )
 
 
-def of_call_on_irq_stack(cpu: Cpu) -> SwitchCall:
+def of_call_on_irq_stack(cpu: SwitchingCpu) -> SwitchCall:
     """Expect the task's stacks again.
 
     What is masked then is for the handler to say, which it calls.
@@ -300,7 +268,7 @@ def _stacks_of(task: int, stack: int, scs: int) -> list[Place]:
     ]
 
 
-def _cause(cpu: Cpu) -> str:
+def _cause(cpu: SwitchingCpu) -> str:
     """Say what a call of call_on_irq_stack() is for."""
     if not (regs := cpu.register("x0")):
         return SOFTIRQ

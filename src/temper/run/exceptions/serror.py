@@ -7,8 +7,8 @@ only CPUs with the RAS extension can say so.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .exception import KernelException
-from .instruction import Place
+from temper.run.exceptions.exception import KernelException
+from temper.run.exceptions.instruction import Place
 
 _SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
 _GET_FEATURES = 0xD538_0400  # mrs x0, id_aa64pfr0_el1

@@ -1,20 +1,26 @@
-"""Events that the kernel's own registers make: a breakpoint, and an SError."""
+"""Exceptions that a debugger raises in an arm64 guest."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
 
-from temper.catalog import feature_named
-from temper.extension import loaded
+from temper.errors import BootError
 from temper.kernel import Debugged
 from temper.kernel.symbols import Symbols
 from temper.machine import Gdb
+from temper.machine.qemu import Stop
 from temper.run.attacking import Target
-
-OUTSIDE = loaded(feature_named("scs-switch").folder / "outside" / "__init__.py")
-Breakpoint, SError = OUTSIDE.attacks.Breakpoint, OUTSIDE.attacks.SError
-Nmi = OUTSIDE.attacks.Nmi
+from temper.run.exceptions import (
+    Breakpoint,
+    FatalError,
+    Interrupt,
+    Nmi,
+    SError,
+    end_program,
+)
 
 HERE, PHYSICAL, HYPERVISOR = 0x9000_4000, 0x4000, 0x800
 OFFSET_AT = 0x9000_8000
@@ -135,7 +141,7 @@ def test_an_serror_is_pending_and_was_corrected() -> None:
 def test_a_cpu_on_which_any_serror_ends_a_kernel_is_not_attacked() -> None:
     cpu = Cpu()
     cpu.features = 0x1111_0FFF_FFFF
-    with pytest.raises(OUTSIDE.attacks.FatalError):
+    with pytest.raises(FatalError):
         SError(target(cpu)).raised(1)
     assert cpu.written == []
 
@@ -162,7 +168,9 @@ def test_an_serror_that_was_taken_needs_no_end() -> None:
     assert cpu.written == written
 
 
-@pytest.mark.parametrize(("event", "bit"), [(Nmi, 7), (SError, 8), (Breakpoint, 9)])
+@pytest.mark.parametrize(
+    ("event", "bit"), [(Interrupt, 7), (SError, 8), (Breakpoint, 9)]
+)
 def test_each_event_is_masked_by_its_own_bit(event: type, bit: int) -> None:
     cpu = Cpu()
     raised = event(target(cpu))
@@ -188,12 +196,85 @@ class Gic(Cpu):
             self.code[address - self.CLEAR + self.SET] &= ~value
 
 
-def test_an_nmi_is_pending_on_one_cpu_until_it_is_taken_or_withdrawn() -> None:
+def test_an_interrupt_is_pending_on_one_cpu_until_it_is_taken_or_withdrawn() -> None:
     gic = Gic()
     first, second = gic.code
-    event = Nmi(target(gic))
+    event = Interrupt(target(gic))
     event.raised(2)
     assert gic.code == {first: 0, second: 1 << 6}
     assert event.withdrawn(2)
     assert gic.code == {first: 0, second: 0}
     assert not event.withdrawn(2)
+
+
+class PriorityMask(Gic):
+    """A CPU that takes all interrupts, and the register by which it masks some."""
+
+    GET, SET_IT = 0xD538_4600, 0xD518_4600
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.code |= {PHYSICAL: NOP}
+        self.mask = 0xE0
+
+    def set_device(self, address: int, value: int) -> None:
+        if address == PHYSICAL:
+            self.code[address] = value
+        else:
+            super().set_device(address, value)
+
+    def step(self, _cpu: int) -> None:
+        if self.code[PHYSICAL] == self.GET:
+            self.registers["x0"] = self.mask
+        else:
+            assert self.code[PHYSICAL] == self.SET_IT
+            self.mask = self.registers["x0"]
+        self.registers["pc"] += 4
+
+
+def test_an_nmi_comes_where_other_interrupts_are_masked() -> None:
+    cpu = PriorityMask()
+    first, _ = (address for address in cpu.code if address != PHYSICAL)
+    event = Nmi(target(cpu))
+    event.raised(1)
+    assert (cpu.mask, cpu.code[first]) == (0xC0, 1 << 6)
+    assert (cpu.registers["pc"], cpu.registers["x0"]) == (HERE, 22)
+    assert event.withdrawn(1)
+    assert (cpu.mask, cpu.code[first]) == (0xE0, 0)
+    assert cpu.code[PHYSICAL] == NOP
+
+
+ASKS, CALLER = 0x9000_6000, 0x9000_7000
+
+
+class Asking(Cpu):
+    """A CPU whose program asks for its parent, or does no more."""
+
+    reached = True
+
+    @contextmanager
+    def breakpoint(self, address: int) -> Iterator[None]:
+        assert address == ASKS
+        yield
+
+    def run(self) -> Stop:
+        self.registers |= {"pc": ASKS, "x30": CALLER}
+        return Stop(cpu=1, reached=self.reached)
+
+
+def asked(cpu: Cpu) -> Target:
+    symbols = Symbols(((ASKS, "T", "__arm64_sys_getppid"),))
+    return Target(cast(Gdb, cpu), Debugged(symbols, {}), samples=1)
+
+
+def test_a_program_is_told_to_end_by_another_parent() -> None:
+    cpu = Asking()
+    end_program(asked(cpu))
+    assert (cpu.registers["x0"], cpu.registers["pc"]) == (0, CALLER)
+
+
+def test_a_program_that_asks_no_more_cannot_be_told() -> None:
+    cpu = Asking()
+    cpu.reached = False
+    with pytest.raises(BootError, match="the program that is attacked has stopped"):
+        end_program(asked(cpu))

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from temper.run.attacking import Target
-
-from .calls import Cpu
+from temper.run.exceptions.cpu import Cpu
 
 
 @dataclass

@@ -7,8 +7,8 @@ an interrupt, one that is masked where it is does not wait.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from .exception import KernelException
-from .instruction import Place
+from temper.run.exceptions.exception import KernelException
+from temper.run.exceptions.instruction import Place
 
 # msr dbgbvr0_el1, x0; dbgbcr0_el1; mdscr_el1
 _SET_ADDRESS, _CONTROL, _MONITOR = 0xD510_0080, 0xD510_00A0, 0xD510_0240

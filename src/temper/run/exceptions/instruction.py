@@ -7,8 +7,7 @@ instruction that writes one in the place of the kernel's next one, for a step.
 from dataclasses import dataclass
 
 from temper.run.attacking import Target
-
-from .calls import Cpu
+from temper.run.exceptions.cpu import Cpu
 
 _HYPERVISOR_CALL, _RETURN = 0xD400_0002, 0xD69F_03E0  # hvc #0; eret
 
