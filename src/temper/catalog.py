@@ -201,6 +201,8 @@ class Proof(TargetProgram):
     """Keyword arguments of the judge."""
     architectures: tuple[ArchName, ...] = ()
     """Where this attack makes sense; empty: on all of the feature's architectures."""
+    setting: str = ""
+    """The setting of the architecture that it needs; empty: none."""
     cmdline: str = ""
     """Kernel parameters that its boots need, in addition to a variant's."""
     hardware: tuple[str, ...] = ()
@@ -293,6 +295,7 @@ class Feature(Plain):
         if both:
             raise ValueError(f"both a variant and a sabotage: {sorted(both)}")
         self._check_architectures()
+        self._check_settings()
         return self
 
     def _check_architectures(self) -> None:
@@ -312,6 +315,17 @@ class Feature(Plain):
         for name in {self.baseline, self.control, *self.hardened} - {""}:
             if self.variants[name].architectures:
                 raise ValueError(f"'{name}' has a role, so it is for all architectures")
+
+    def _check_settings(self) -> None:
+        """Check that some architecture of a proof has the setting that it needs."""
+        for name, proof in self.proofs.items():
+            arches = proof.architectures or self.architectures
+            known = {each for arch in arches for each in ARCHES[arch].settings}
+            if proof.setting not in {"", *known}:
+                raise ValueError(
+                    f"proof '{name}' needs the setting '{proof.setting}'; "
+                    f"known: {', '.join(sorted(known)) or 'none'}"
+                )
 
     def _check_roles(self) -> None:
         """Check that a control and hardened variants exist exactly if proofs do."""
@@ -408,12 +422,13 @@ class Feature(Plain):
         """The proofs of what the feature claims: all that show no limit, by name."""
         return {name: proof for name, proof in self.proofs.items() if not proof.limit}
 
-    def proofs_on(self, arch: str) -> dict[str, Proof]:
-        """Return the proofs that make sense on an architecture, by name."""
+    def proofs_on(self, arch: str, setting: str = "") -> dict[str, Proof]:
+        """Return the proofs that make sense on an architecture with a setting."""
         return {
             name: proof
             for name, proof in self.proofs.items()
             if arch in (proof.architectures or self.architectures)
+            and proof.setting in ("", setting)
         }
 
     def for_arch(self, arch: str) -> Self:

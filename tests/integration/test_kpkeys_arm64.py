@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from kunit import kunit_results
@@ -67,6 +68,21 @@ def test_every_sabotage_is_found(sabotaged: Answer, variant: str) -> None:
     found = {evidence[proof]["outcome"] for proof in evidence.keys() & KPKEYS.deciding}
     whole = KPKEYS.sabotages[variant].expect == Outcome.BLOCKED
     assert (Outcome.VULNERABLE in found) is not whole
+
+
+def test_nmis_find_no_section_open_unless_they_keep_the_rights(
+    tmp_path: Path,
+) -> None:
+    """The control is beside them, as always."""
+    words = ("--setting", "pseudo-nmi", "--proofs", "injected-nmi")
+    variants = ("--variants", "temper,nmi-open,none")
+    found = ask(tmp_path, "prove", "kpkeys", "--arch", "arm64", *words, *variants)
+    outcomes = {
+        variant: evidence["injected-nmi"]["outcome"]
+        for variant, evidence in found.report["evidence"].items()
+    }
+    landed = dict.fromkeys(["off", "nmi-open"], "VULNERABLE")
+    assert outcomes == {**landed, "temper": "BLOCKED", "none": "BLOCKED"}
 
 
 @pytest.fixture(scope="module")

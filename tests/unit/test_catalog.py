@@ -178,6 +178,20 @@ def test_a_proof_may_be_for_some_architectures(folder: Path) -> None:
     assert list(feature.proofs_on("arm64")) == ["overwrite"]
 
 
+def test_a_proof_may_need_a_setting(folder: Path) -> None:
+    needy = 'judge = "repeated"\nsetting = "pseudo-nmi"'
+    on_two = WHOLE.replace('["x86_64"]', '["x86_64", "arm64"]')
+    text = on_two.replace('judge = "repeated"', needy)
+    (folder / "feature.toml").write_text(text)
+    feature = load_feature(folder)
+    assert list(feature.proofs_on("arm64")) == ["overwrite"]
+    assert list(feature.proofs_on("arm64", "pseudo-nmi")) == ["overwrite", "replay"]
+    (folder / "feature.toml").write_text(text.replace("pseudo-nmi", "pseudo"))
+    assert complaint(folder).message.endswith(
+        "proof 'replay' needs the setting 'pseudo'; known: pseudo-nmi"
+    )
+
+
 ON_TWO = (
     WHOLE.replace('["x86_64"]', '["x86_64", "arm64"]').replace(
         "[in_force]",

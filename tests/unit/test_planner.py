@@ -528,6 +528,19 @@ def test_other_proofs_are_another_plan(bench: Bench) -> None:
     assert one != two
 
 
+def test_a_proof_that_needs_a_setting_is_there_with_it_alone(bench: Bench) -> None:
+    kpkeys = feature_named("kpkeys")
+    without = replace(bench.planner, arch=ARM64)
+    with pytest.raises(InputError) as caught:
+        without.prove(kpkeys, proofs=["injected-nmi"])
+    assert caught.value.message == "proof 'injected-nmi' needs a setting"
+    assert caught.value.hint == "--setting pseudo-nmi"
+    assert "injected-nmi" not in without.prove(kpkeys, ["off"]).proofs
+    plan = replace(without, setting="pseudo-nmi").prove(kpkeys, ["off"])
+    assert "injected-nmi" in plan.proofs
+    assert "irqchip.gicv3_pseudo_nmi=1" in plan.variants["off"].cmdline
+
+
 @pytest.mark.parametrize(
     ("variants", "proofs", "message", "hint"),
     [

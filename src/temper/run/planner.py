@@ -238,7 +238,7 @@ class Planner:
                 f"to measure what it costs: {as_typed(f'temper price {feature.name}')}",
             )
         feature = self.here(feature).against(control=control)
-        here = feature.proofs_on(self.arch.name)
+        here = feature.proofs_on(self.arch.name, self.setting)
         check_known("variant", variants, feature.all_variants)
         self._check_proofs(feature, proofs)
         wanted = {feature.control, *(variants or feature.variants)}
@@ -355,9 +355,14 @@ class Planner:
 
     def _check_proofs(self, feature: Feature, proofs: Collection[str]) -> None:
         """Refuse proofs that are not for the architecture."""
-        here = feature.proofs_on(self.arch.name)
+        here = feature.proofs_on(self.arch.name, self.setting)
         check_known("proof", proofs, feature.proofs)
         for name in proofs:
+            needed = feature.proofs[name].setting
+            if name in feature.proofs_on(self.arch.name, needed) and name not in here:
+                raise InputError(
+                    f"proof '{name}' needs a setting", f"--setting {needed}"
+                )
             if name not in here:
                 raise InputError(
                     f"proof '{name}' is not for {self.arch.name}",

@@ -1,0 +1,5 @@
+"""What attacks sections from outside: exceptions at every instruction, on arm64."""
+
+from .attacks import debug, irq, nmi
+
+__all__ = ["debug", "irq", "nmi"]

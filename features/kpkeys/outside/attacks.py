@@ -1,0 +1,108 @@
+"""Raises an exception at every instruction of functions that write to page tables."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from temper.errors import BootError
+from temper.run.attacking import Target
+from temper.run.exceptions import (
+    Breakpoint,
+    Cpu,
+    Interrupt,
+    Nmi,
+    end_program,
+)
+from temper.run.injection import Event, Function, Injector
+
+from .section import DIED, SectionCall
+
+_FUNCTIONS = ("__ptep_set_access_flags", "ptep_clear_flush")
+"""Both take a pointer to the entry that they write to as their third argument."""
+_LONGEST = 10_000
+"""Instructions that a call runs, with all that it calls."""
+
+_Found = Iterator[tuple[str, Sequence[int]]]
+_Handler = Callable[[Cpu], int]
+"""Returns the address of the first code that is no entry code."""
+
+
+def debug(target: Target) -> _Found:
+    """Yield what became of each breakpoint: see judges/README.md for the rows."""
+    return _raised_everywhere(
+        target, Breakpoint(target), lambda cpu: cpu.symbol("do_breakpoint")
+    )
+
+
+def irq(target: Target) -> _Found:
+    """Yield what became of each interrupt, in the same way."""
+    return _raised_everywhere(target, Interrupt(target), _irq_handler)
+
+
+def nmi(target: Target) -> _Found:
+    """Yield what became of each NMI that finds interrupts masked, in the same way."""
+    return _raised_everywhere(target, Nmi(target), _irq_handler)
+
+
+def _irq_handler(cpu: Cpu) -> int:
+    return cpu.word(cpu.symbol("handle_arch_irq"))
+
+
+def _raised_everywhere(target: Target, event: Event, handler: _Handler) -> _Found:
+    injector = Injector(target.gdb, event, pc="pc", sp="sp")
+    for name in _FUNCTIONS:
+        run = _traced(target, name)
+        calls = _Calls(target, name, handler)
+        function = Function(name, run, calls.entered)
+        for _ in range(target.samples):
+            for number, visit in enumerate(injector.visits(function, name)):
+                yield (
+                    name,
+                    (
+                        *(number, visit.address - run[0], visit.masked),
+                        *(visit.taken_at == visit.address, calls.last.open_at),
+                        visit.wrong | DIED * visit.died,
+                    ),
+                )
+        yield f"{name} runs", [address - run[0] for address in run]
+    end_program(target)
+
+
+@dataclass
+class _Calls:
+    """Looks at the calls of a function."""
+
+    target: Target
+    name: str
+    handler: _Handler
+    last: SectionCall = field(init=False)
+
+    def entered(self, cpu: int) -> SectionCall:
+        """Look at one that a CPU has just begun."""
+        stopped = Cpu(self.target, cpu)
+        self.last = SectionCall.of(stopped, self.name, self.handler(stopped))
+        return self.last
+
+
+def _traced(target: Target, name: str) -> Sequence[int]:
+    """Return the addresses of a function's instructions that a call of it runs.
+
+    Each once, in the order in which it comes to them.
+    """
+    gdb = target.gdb
+    start = target.kernel.symbols.address(name)
+    end = min(at for at in target.kernel.symbols.functions if at > start)
+    with gdb.breakpoint(start):
+        stop = gdb.run()
+    if not stop.reached:
+        raise BootError(f"nobody calls {name}")
+    cpu = Cpu(target, stop.cpu)
+    back, stack = cpu.register("x30"), cpu.register("sp")
+    run: dict[int, None] = {}
+    for _ in range(_LONGEST):
+        here = cpu.register("pc")
+        if here == back and cpu.register("sp") == stack:
+            return list(run)
+        if start <= here < end:
+            run[here] = None
+        gdb.step(stop.cpu)
+    raise BootError(f"a call of {name} does not end in {_LONGEST} instructions")

@@ -1,0 +1,139 @@
+"""What must hold when an exception splits a section: the CPU is asked what it may."""
+
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import pytest
+
+from temper.catalog import feature_named
+from temper.extension import loaded
+from temper.kernel import Debugged
+from temper.kernel.symbols import Symbols
+from temper.machine import Gdb
+from temper.run.attacking import Target
+from temper.run.exceptions import Cpu
+
+SECTION = loaded(feature_named("kpkeys").folder / "outside" / "section.py")
+HANDLED, NOT_LOOKED, LOST, KEPT = 1, 2, 4, 8
+
+HERE, PHYSICAL, OFFSET_AT, HANDLER = 0x9000_4000, 0x4000, 0x9000_8000, 0x9000_6000
+ENTRY, CALLER, STACK = 0xA000_0010, 0x9000_7000, 0xB000_0000
+NOP, ASK, ANSWER = 0xD503_201F, 0xD508_7820, 0xD538_7400
+FAULT = 0b1001
+
+
+@dataclass
+class Guest:
+    """In the place of Gdb: a CPU whose register is open, or not."""
+
+    writable: bool = False
+    registers: dict[str, int] = field(
+        default_factory=lambda: {
+            **{"pc": HERE, "x0": 22, "x2": ENTRY, "x30": CALLER, "sp": STACK}
+        }
+    )
+    code: dict[int, int] = field(default_factory=lambda: {PHYSICAL: NOP})
+    result: int = 0
+
+    def register(self, _cpu: int, name: str) -> int:
+        return self.registers[name]
+
+    def set_register(self, _cpu: int, name: str, value: int) -> None:
+        self.registers[name] = value
+
+    def word(self, _cpu: int, address: int) -> int:
+        assert address == OFFSET_AT
+        return HERE - PHYSICAL
+
+    def device(self, address: int) -> int:
+        return self.code[address]
+
+    def set_device(self, address: int, value: int) -> None:
+        self.code[address] = value
+
+    def step(self, _cpu: int) -> None:
+        if self.code[PHYSICAL] == ASK:
+            assert self.registers["x0"] == ENTRY
+            self.result = 0xFF00 if self.writable else FAULT
+        else:
+            assert self.code[PHYSICAL] == ANSWER
+            self.registers["x0"] = self.result
+        self.registers["pc"] += 4
+
+
+class Call(Protocol):
+    open_at: int
+
+    def taken(self) -> int: ...
+    def at_nested(self) -> int: ...
+    def resumed(self) -> None: ...
+    def returned(self) -> int: ...
+
+
+def call(guest: Guest) -> Call:
+    symbols = Symbols(((OFFSET_AT, "D", "kimage_voffset"),))
+    target = Target(cast(Gdb, guest), Debugged(symbols, {}), samples=1)
+    found: Call = SECTION.SectionCall.of(Cpu(target, 1), "writing", HANDLER)
+    return found
+
+
+# Whether the table can be written: where the exception comes, in its handler, where
+# the function goes on, and in its caller.
+@pytest.mark.parametrize(
+    ("rights", "open_at", "wrong"),
+    [
+        ((False, False, False, False), 0, 0),
+        ((True, False, True, False), 1, 0),
+        ((True, True, True, False), 1, HANDLED),
+        ((True, False, False, False), 1, LOST),
+        ((False, False, True, False), 0, LOST),
+        ((True, False, True, True), 1, KEPT),
+        ((False, True, False, True), 0, HANDLED | KEPT),
+    ],
+)
+def test_rights_that_are_where_they_must_not_be_are_told(
+    rights: tuple[bool, bool, bool, bool], open_at: int, wrong: int
+) -> None:
+    guest = Guest()
+    began = call(guest)
+    found = 0
+    for writable, look in zip(
+        rights,
+        ("taken", "at_nested", "resumed", "returned"),
+        strict=True,
+    ):
+        guest.writable = writable
+        found |= getattr(began, look)() or 0
+    assert (began.open_at, found) == (open_at, wrong)
+    assert (guest.registers["pc"], guest.registers["x0"]) == (HERE, 22)
+    assert guest.code == {PHYSICAL: NOP}
+
+
+def test_an_interrupt_that_comes_later_does_not_hide_where_the_first_one_came() -> None:
+    guest = Guest(writable=True)
+    began = call(guest)
+    began.taken()
+    guest.writable = False
+    began.at_nested()
+    began.taken()
+    began.resumed()
+    assert (began.open_at, began.returned()) == (1, 0)
+
+
+def test_an_exception_whose_handler_nobody_saw_is_told() -> None:
+    guest = Guest()
+    began = call(guest)
+    began.taken()
+    assert began.returned() == NOT_LOOKED
+
+
+def test_where_no_exception_came_nothing_is_missing() -> None:
+    began = call(Guest())
+    assert began.returned() == 0
+    assert began.open_at == -1
+
+
+def test_a_call_knows_where_it_ends_and_what_its_handler_is() -> None:
+    began = vars(call(Guest()))
+    assert (began["returns_to"], began["stack"]) == (CALLER, STACK)
+    assert (began["nested"], began["entry"]) == (HANDLER, ENTRY)
