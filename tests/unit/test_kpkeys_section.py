@@ -28,9 +28,7 @@ class Guest:
 
     writable: bool = False
     registers: dict[str, int] = field(
-        default_factory=lambda: {
-            **{"pc": HERE, "x0": 22, "x2": ENTRY, "x30": CALLER, "sp": STACK}
-        }
+        default_factory=lambda: {**{"pc": HERE, "x0": 22, "x30": CALLER, "sp": STACK}}
     )
     code: dict[int, int] = field(default_factory=lambda: {PHYSICAL: NOP})
     result: int = 0
@@ -73,7 +71,7 @@ class Call(Protocol):
 def call(guest: Guest) -> Call:
     symbols = Symbols(((OFFSET_AT, "D", "kimage_voffset"),))
     target = Target(cast(Gdb, guest), Debugged(symbols, {}), samples=1)
-    found: Call = SECTION.SectionCall.of(Cpu(target, 1), "writing", HANDLER)
+    found: Call = SECTION.SectionCall.of(Cpu(target, 1), "writing", HANDLER, ENTRY)
     return found
 
 

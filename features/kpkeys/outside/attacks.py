@@ -16,8 +16,15 @@ from temper.run.injection import Event, Function, Injector
 
 from .section import DIED, SectionCall
 
-_FUNCTIONS = ("__ptep_set_access_flags", "ptep_clear_flush")
-"""Both take a pointer to the entry that they write to as their third argument."""
+_FUNCTIONS = {
+    "__ptep_set_access_flags": "x2",
+    "ptep_clear_flush": "x2",
+    "pmd_install": "x1",
+}
+"""Function -> the register of the argument that points to the entry it writes to.
+
+The first two count their sections, and the last one has a section of a single store.
+"""
 _LONGEST = 10_000
 """Instructions that a call runs, with all that it calls."""
 
@@ -49,9 +56,9 @@ def _irq_handler(cpu: Cpu) -> int:
 
 def _raised_everywhere(target: Target, event: Event, handler: _Handler) -> _Found:
     injector = Injector(target.gdb, event, pc="pc", sp="sp")
-    for name in _FUNCTIONS:
+    for name, argument in _FUNCTIONS.items():
         run = _traced(target, name)
-        calls = _Calls(target, name, handler)
+        calls = _Calls(target, name, argument, handler)
         function = Function(name, run, calls.entered)
         for _ in range(target.samples):
             for number, visit in enumerate(injector.visits(function, name)):
@@ -73,24 +80,27 @@ class _Calls:
 
     target: Target
     name: str
+    argument: str
     handler: _Handler
     last: SectionCall = field(init=False)
 
     def entered(self, cpu: int) -> SectionCall:
         """Look at one that a CPU has just begun."""
         stopped = Cpu(self.target, cpu)
-        self.last = SectionCall.of(stopped, self.name, self.handler(stopped))
+        entry = stopped.register(self.argument)
+        handler = self.handler(stopped)
+        self.last = SectionCall.of(stopped, self.name, handler, entry)
         return self.last
 
 
 def _traced(target: Target, name: str) -> Sequence[int]:
-    """Return the addresses of a function's instructions that a call of it runs.
+    """Return the addresses of the instructions that a call of a function runs.
 
-    Each once, in the order in which it comes to them.
+    Those of what it calls are among them; each is there once, in the order in which it
+    comes to them.
     """
     gdb = target.gdb
     start = target.kernel.symbols.address(name)
-    end = min(at for at in target.kernel.symbols.functions if at > start)
     with gdb.breakpoint(start):
         stop = gdb.run()
     if not stop.reached:
@@ -102,7 +112,6 @@ def _traced(target: Target, name: str) -> Sequence[int]:
         here = cpu.register("pc")
         if here == back and cpu.register("sp") == stack:
             return list(run)
-        if start <= here < end:
-            run[here] = None
+        run[here] = None
         gdb.step(stop.cpu)
     raise BootError(f"a call of {name} does not end in {_LONGEST} instructions")

@@ -12,9 +12,6 @@ _GET_RESULT = 0xD538_7400  # mrs x0, par_el1
 _FAULT = 1
 """Of PAR_EL1: the CPU would not write there."""
 
-_ENTRY = "x2"
-"""The register of the functions' third argument, a pointer to an entry."""
-
 
 @dataclass
 class SectionCall:
@@ -41,10 +38,9 @@ class SectionCall:
     _lost: int = field(default=0, init=False)
 
     @classmethod
-    def of(cls, cpu: Cpu, kind: str, handler: int) -> "SectionCall":
+    def of(cls, cpu: Cpu, kind: str, handler: int, entry: int) -> "SectionCall":
         """Look at a call by a CPU that has just begun; ``handler``: see ``nested``."""
         returns_to, stack = cpu.register("x30"), cpu.register("sp")
-        entry = cpu.register(_ENTRY)
         return cls(cpu, kind, returns_to, stack, handler, entry)
 
     def taken(self) -> int:
