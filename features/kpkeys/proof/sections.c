@@ -10,7 +10,6 @@
  * Usage: sections SAMPLES ATTACK
  */
 #define _GNU_SOURCE
-#include <stdint.h>
 #include <sys/mman.h>
 #include <time.h>
 
