@@ -62,7 +62,7 @@ CASES = [
     ),
     # Each level switch writes the register.
     Case(
-        *("kpkeys", "x86_64", ("stock", "temper")),
+        *("kpkeys", "x86_64", ("stock", "off", "temper")),
         counted=("switches", "kernel_wrmsr", "temper"),
     ),
 ]
