@@ -163,15 +163,17 @@ def test_the_prices_of_programs_are_what_is_measured(priced: Priced) -> None:
         near = pytest.approx(_count(now[title]), rel=0.02, abs=0.1)
         assert _count(before[title]) == near, row
         baseline, *others = priced.case.variants
-        near = pytest.approx(
-            _count(now[baseline]), rel=0.01 if row[1] == "p50" else 0.03
-        )
+        # A layout of memory moves the baseline as it moves the differences from it.
+        spread = max(_numbers(before[variant])[1] for variant in others)
+        # Whole loops are of several kinds, up to 2 % apart.
+        within, slack = (1, 0.1) if row[1] == "p50" else (3, 2)
+        near = pytest.approx(_count(now[baseline]), rel=(within + spread) / 100)
         assert _count(before[baseline]) == near, row
         for variant in others:
             (value, moved), (told, moves) = map(
                 _numbers, (now[variant], before[variant])
             )
-            assert abs(value - told) <= moved + moves + 0.1, row
+            assert abs(value - told) <= moved + moves + slack, row
 
 
 def _named(table: Table, cells: tuple[str, ...]) -> dict[str, str]:

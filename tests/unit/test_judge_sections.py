@@ -1,5 +1,7 @@
 """Exceptions at every instruction of functions that write to page tables."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,10 @@ def test_an_attack_that_was_not_made_whole_shows_nothing(
 
 def test_each_instruction_may_be_attacked_several_times() -> None:
     assert judge(samples([*rows(), *rows()])).outcome is Outcome.BLOCKED
+
+
+def test_every_figure_is_documented() -> None:
+    text = (FEATURES / "kpkeys" / "judges" / "README.md").read_text()
+    table = text.partition("Figures of the judge `sections`:\n\n")[2]
+    found = re.findall(r"^\| `([\w ]+)` \|", table, re.MULTILINE)
+    assert found == list(judge(samples(rows())).figures)

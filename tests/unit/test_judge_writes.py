@@ -159,6 +159,6 @@ def test_what_the_old_judge_judged_is_not_misread() -> None:
 
 def test_every_figure_is_documented() -> None:
     text = (FEATURES / "kpkeys" / "judges" / "README.md").read_text()
-    table = text.partition("Figures of the judge `writes`")[2].partition("\n## ")[0]
+    table = text.partition("Figures of the judge `writes`:\n\n")[2].partition("\n\n")[0]
     found = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     assert found == list(judge(STOPPED).figures)
