@@ -19,7 +19,7 @@ from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, Layout, ProofPlan, Slot, Twins
 from temper.record.wire import Start
-from temper.run.campaign import Campaign
+from temper.run.campaign import Campaign, Choice
 from temper.run.engine import Engine, Told
 from temper.run.threads import threads
 from temper.store import Store
@@ -59,9 +59,10 @@ class Bench:
         self.machine = FakeMachine()
         self.meter = Meter()
 
-    def boot_all(self) -> StoredRun:
+    def boot_all(self, choice: Choice | None = None) -> StoredRun:
         with threads(self.prepared, self.machine) as engine:
-            Campaign(self.run, engine, self.store, self.meter).boot_all("Booting")
+            campaign = Campaign(self.run, engine, self.store, self.meter, choice)
+            campaign.boot_all("Booting")
         return self.stored
 
     @property
@@ -246,6 +247,40 @@ def test_only_missing_slots_are_booted(bench: Bench) -> None:
     bench.machine = FakeMachine()
     bench.boot_all()
     assert bench.machine.booted == []
+
+
+def firsts_then_one(run: StoredRun) -> list[Slot]:
+    """Choose the first boots and, where one was fine, its variant's second."""
+    if not run.boots:
+        return [slot for slot in run.plan.slots if not slot.repeat]
+    fine = {boot.facts.variant for boot in run.boots if boot.facts.status == "ok"}
+    return [Slot(variant=name, repeat=1) for name in fine]
+
+
+def test_a_choice_sees_what_has_booted(bench: Bench) -> None:
+    bench.machine.behaviours["stock"] = fails(BootError("it panicked"))
+    run = bench.boot_all(firsts_then_one)
+    assert bench.kept == [("off", 0), ("stock", 0), ("off", 1)]
+    assert run.finished is not None
+
+
+def test_what_was_not_needed_is_not_needed_when_the_run_goes_on(bench: Bench) -> None:
+    bench.machine.behaviours["stock"] = fails(BootError("it panicked"))
+    bench.boot_all(firsts_then_one)
+    bench.machine = FakeMachine()
+    bench.boot_all(firsts_then_one)
+    assert bench.machine.booted == []
+
+
+def test_a_damaged_boot_comes_first(bench: Bench) -> None:
+    bench.boot_all(firsts_then_one)
+    kept = bench.kept
+    files = sorted(bench.store.run_folder(bench.run).iterdir())
+    files[0].write_bytes(b"")
+    bench.machine = FakeMachine()
+    bench.boot_all(firsts_then_one)
+    assert len(bench.machine.booted) == 1
+    assert bench.kept == kept
 
 
 def test_progress_reaches_its_total(bench: Bench) -> None:

@@ -111,10 +111,13 @@ def _series(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planned(
-    workshop: Workshop, sample: int | None = 2, feature: Feature = KSTACK
+    workshop: Workshop,
+    sample: int | None = 2,
+    feature: Feature = KSTACK,
+    chosen: Sequence[str] = (),
 ) -> RunPlan:
     planner = PaperPlanner(workshop.arch, workshop.cache)
-    return plan_mutate(planner, feature, sample, workshop)
+    return plan_mutate(planner, feature, sample, workshop, chosen)
 
 
 def test_a_mutant_is_a_variant_that_must_hold(workshop: Workshop) -> None:
@@ -174,6 +177,39 @@ def test_a_sample_is_one_and_the_kernel_is_that_of_a_proof(
     proof = planner.prove(KSTACK)
     assert plan.attacked == proof.variants["temper"].kernel.key
     assert plan.attacked != plan.variants["unmutated"].kernel.key
+
+
+def test_chosen_mutants_alone_are_compiled(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+
+    def survey(
+        _: object, __: object, mutants: Sequence[Mutant], *___: object
+    ) -> dict[str, Fate]:
+        compiled.extend(mutant.id for mutant in mutants)
+        return dict.fromkeys(compiled, Fate.DISTINCT)
+
+    monkeypatch.setattr(mutate, "survey", survey)
+    plan = planned(workshop, None, chosen=("0c",))
+    assert compiled == list(plan.mutants) == ["0c"]
+    assert plan.chosen
+    assert plan.command == "temper mutate kstack --mutants 0c --arch x86_64"
+    assert not planned(workshop).chosen
+
+
+def test_what_cannot_be_chosen_is_refused(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="no mutant 'ff'") as unknown:
+        planned(workshop, None, chosen=("0a", "ff"))
+    assert "reports name the ids" in str(unknown.value.hint)
+    with pytest.raises(InputError, match="chosen or a sample"):
+        planned(workshop, 2, chosen=("0a",))
+    monkeypatch.setattr(mutate, "survey", lambda *_: {"0b": Fate.BROKEN})
+    with pytest.raises(InputError, match="no mutant that differs") as none:
+        planned(workshop, None, chosen=("0b",))
+    assert "0b is broken" in str(none.value.hint)
 
 
 def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:

@@ -13,7 +13,12 @@ from samples import STARTED, facts
 from made_up import WORK, run_plan, variant_plan
 from temper.analysis.checks import Result, suites
 from temper.analysis.kunit import kunit_results
-from temper.analysis.mutants import MutantFound, MutateReport, mutate_report
+from temper.analysis.mutants import (
+    MutantFound,
+    MutateReport,
+    boots_needed,
+    mutate_report,
+)
 from temper.cli.reports import status_of
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
@@ -216,11 +221,10 @@ def test_what_only_one_of_two_boots_notices_survives(name: str) -> None:
     assert "One boot of two was noticed, by prediction: VULNERABLE" in text(found)
 
 
-def test_what_twins_notice_needs_no_second_look() -> None:
-    """Their machines are the same on every host."""
+def with_twins() -> RunPlan:
+    """Plan twins of all variants, and a proof that compares them."""
     planned = plan()
-    (proof,) = planned.proofs.values()
-    alike = proof.model_copy(
+    alike = planned.proofs["prediction"].model_copy(
         update={
             "line": TWIN,
             "judge": "twins",
@@ -228,27 +232,71 @@ def test_what_twins_notice_needs_no_second_look() -> None:
             "params": {"level": 1e-6, "margin": 1.25},
         }
     )
-    twins = Twins(job=(f"run {TWIN}",), seeds=(1, 2))
     slots = [
         Slot(variant=name, repeat=repeat)
         for name in ("off", "unmutated", "0a")
         for repeat in (1, 2)
     ]
-    planned = RunPlan.model_validate(
+    return RunPlan.model_validate(
         {
             **planned.model_dump(),
             "proofs": {**planned.proofs, "twins": alike},
-            "twins": twins,
+            "twins": Twins(job=(f"run {TWIN}",), seeds=(1, 2)),
             "slots": [*planned.slots, *slots],
         }
     )
+
+
+def test_what_twins_notice_needs_no_second_look() -> None:
+    """Their machines are the same on every host."""
+    planned = with_twins()
     boots = [
         boot(slot.variant, on=slot.variant != "off", repeat=slot.repeat)
-        for slot in slots
+        for slot in planned.slots
+        if slot.repeat
     ]
     noticed = the_mutant(report(*boots, planned=planned)).noticed
     assert noticed
     assert noticed.by == "twins"
+
+
+SECOND, TWO = [(again("0a"), 0)], [("0a", 1), ("0a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "steps"),
+    [
+        (RANDOM, RANDOM, [TWO]),
+        (CONSTANT, RANDOM, [SECOND, TWO]),
+        (CONSTANT, CONSTANT, [SECOND]),
+    ],
+    ids=["not noticed", "noticed once", "noticed twice"],
+)
+def test_a_mutant_boots_again_only_where_that_matters(
+    first: list[int], second: list[int], steps: list[list[tuple[str, int]]]
+) -> None:
+    planned = with_twins()
+    positions = {"0a": first, again("0a"): second}
+    boots: list[StoredBoot] = []
+    taken: list[list[tuple[str, int]]] = []
+    while due := boots_needed(
+        StoredRun(id=4, plan=planned, started=STARTED, boots=boots)
+    ):
+        taken.append([(slot.variant, slot.repeat) for slot in due])
+        boots += [
+            boot(
+                slot.variant,
+                positions.get(slot.variant, RANDOM),
+                on=slot.variant != "off",
+                repeat=slot.repeat,
+            )
+            for slot in due
+        ]
+    assert taken[1:] == steps
+    everything = {(slot.variant, slot.repeat) for slot in planned.slots}
+    assert set(taken[0]) == everything - {*SECOND, *TWO}
+    run = StoredRun(id=4, plan=planned, started=STARTED, boots=boots)
+    assert mutate_report(run).pending == []
 
 
 def test_a_test_that_did_not_run_is_a_notice() -> None:
@@ -303,6 +351,17 @@ def test_what_did_not_boot_yet_is_no_part_of_the_score() -> None:
     found = report(planned=twice)
     assert (found.mutants, found.pending, found.score) == ([], ["0a"], None)
     assert "NOT FINISHED: 1 mutant still to boot." in text(found)
+
+
+def test_chosen_mutants_make_no_score() -> None:
+    """They say nothing of those that nobody chose."""
+    chosen = plan().model_copy(update={"chosen": True, "sampled": True})
+    survived = report(planned=chosen)
+    assert (survived.score, survived.interval, survived.strength) == (None, None, None)
+    assert (survived.unsound, survived.clean) == ("", False)
+    assert "0 of 1 mutant noticed or accepted; they were chosen." in text(survived)
+    noticed = report(*both(NOTICED["prediction"]), planned=chosen)
+    assert (noticed.score, noticed.clean) == (None, True)
 
 
 def test_a_skipped_test_is_no_result() -> None:

@@ -1,34 +1,19 @@
 """Which mutants of a series its proofs notice, and which survive."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
-from temper.analysis.boots import results_by_variant
-from temper.analysis.console import boot_complaints, told
-from temper.analysis.kunit import kunit_results
 from temper.analysis.models import Strength
+from temper.analysis.noticing import Notice, Watch
 from temper.analysis.part import Part
-from temper.analysis.proof import Judging
-from temper.analysis.refusals import in_force_summaries, not_in_force
 from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.outcome import Outcome
-from temper.record.plan import Fate, MutantPlan, RunPlan, again
+from temper.record.plan import Fate, MutantPlan, RunPlan, Slot, again
 from temper.stats.proportion import interval
-
-
-class Notice(Part):
-    """What first noticed that a kernel is not the series as it should be."""
-
-    by: str
-    """``boot``, ``console``, ``in force``, ``KUnit`` or the name of a proof."""
-    how: str
-    """What it found, as a sentence without a full stop."""
 
 
 class MutantFound(Part):
@@ -73,6 +58,9 @@ class MutateReport(Part):
     score: float | None
     """Percent of the booted mutants that were noticed or are accepted; None: there
     is no score."""
+    chosen: bool = False
+    """Whether somebody chose the mutants: then there is no score, since they say
+    nothing of others."""
     interval: tuple[float, float] | None = None
     """What the score of all mutants is within, in percent, with a confidence of 95 %,
     if those that were booted are a sample; None: they are all, there is no score, or
@@ -137,19 +125,14 @@ def mutate_report(run: StoredRun) -> MutateReport:
     Raises what ``proof_report`` does.
     """
     plan = run.plan
-    watch = _Watch(run)
-    booted = {
-        name: [*boots, *watch.boots[again(name)]]
-        for name, boots in watch.boots.items()
-        if name in plan.mutants and again(name) in watch.boots
-    }
-    mutants = [_found(name, plan.mutants[name], watch) for name in booted]
+    watch = Watch(run)
+    judged = [name for name in _booted(plan) if not watch.waits_for(name)]
+    mutants = [_found(name, plan.mutants[name], watch) for name in judged]
     (whole,) = plan.hardened
     unsound = watch.why_unsound(whole)
-    wanted = [slot.variant for slot in plan.slots if slot.variant in plan.mutants]
-    pending = [name for name in dict.fromkeys(wanted) if name not in booted]
+    pending = [name for name in _booted(plan) if name not in judged]
     caught = [each for each in mutants if each.noticed or each.accepted]
-    scored = bool(mutants) and not unsound
+    scored = bool(mutants) and not unsound and not plan.chosen
     partly = plan.sampled or bool(pending)
     return MutateReport(
         run=run.id,
@@ -159,18 +142,39 @@ def mutate_report(run: StoredRun) -> MutateReport:
         machine=plan.machine,
         unsound=unsound,
         score=100 * len(caught) / len(mutants) if scored else None,
+        chosen=plan.chosen,
         interval=_interval(caught, mutants) if scored and partly else None,
         fates=Counter(mutant.fate for mutant in plan.mutants.values()),
         mutants=mutants,
         pending=pending,
         unreached=_unreached(plan),
-        per_hour=_per_hour(booted),
+        per_hour=_per_hour({name: watch.boots(name) for name in judged}),
         noticed_by=Counter(each.noticed.by for each in mutants if each.noticed),
         started=run.started,
         hosts=hosts(run),
         temper_version=plan.temper_version,
         command=plan.command,
     )
+
+
+def boots_needed(run: StoredRun) -> list[Slot]:
+    """Return the boots that must come next for the report on mutants; empty: none.
+
+    It needs all boots of the control and of the series as it is. Raises what
+    ``proof_report`` does.
+    """
+    plan, watch = run.plan, Watch(run)
+    (whole,) = plan.hardened
+    needed = {*watch.missing(plan.control, whole, again(whole))}
+    for name in _booted(plan):
+        needed.update(watch.waits_for(name))
+    return [slot for slot in plan.slots if slot in needed]
+
+
+def _booted(plan: RunPlan) -> list[str]:
+    """Return the mutants that a plan boots."""
+    named = (slot.variant for slot in plan.slots)
+    return [name for name in dict.fromkeys(named) if name in plan.mutants]
 
 
 def variant_mutated(mutants: RunPlan, proof: RunPlan) -> str:
@@ -193,119 +197,7 @@ def variant_mutated(mutants: RunPlan, proof: RunPlan) -> str:
     return ""
 
 
-Look = Callable[[str], str]
-"""Returns what it finds wrong with a variant; empty: nothing."""
-
-
-def _by(variant: str, looks: Mapping[str, Look]) -> Notice | None:
-    """Return the first notice of those who look in turn."""
-    found = ((by, look(variant)) for by, look in looks.items())
-    return next((Notice(by=by, how=how) for by, how in found if how), None)
-
-
-class _Watch:
-    """Looks at a run's variants with all that could notice something."""
-
-    def __init__(self, run: StoredRun) -> None:
-        self._plan = run.plan
-        self._judging = Judging.of(run)
-        self._results = results_by_variant(run)
-        self._in_force = in_force_summaries(run.plan, self._results)
-        proofs = run.plan.proofs.items()
-        self._twins = [name for name, proof in proofs if proof.twins]
-        self.boots = _complete(run)
-        """Variant -> its boots, if all are done."""
-
-    def notices(self, variant: str) -> tuple[Notice | None, Notice | None]:
-        """Return what notices first that something is wrong: surely, and only once."""
-        first, second = self._first(variant), self._first(again(variant))
-        if first and second:
-            return first, None
-        if first and (by_twins := _by(variant, self._looks_at(self._twins))):
-            return by_twins, None
-        return None, first or second
-
-    def _first(self, variant: str) -> Notice | None:
-        twins = len(self.boots[variant]) > 1
-        proofs = [p for p in self._plan.deciding if twins or p not in self._twins]
-        looks = {
-            "boot": self._not_booted,
-            "console": self._complained,
-            "in force": self._not_in_force,
-            **self._looks_at(proofs),
-            "KUnit": self._failed_tests,
-        }
-        return _by(variant, looks)
-
-    def why_unsound(self, whole: str) -> str:
-        """Say why nothing can be said of mutants; empty: all is as it must be."""
-        control = self._plan.control
-        needed = (control, whole, again(whole))
-        if missing := [name for name in needed if name not in self.boots]:
-            return f"{' and '.join(missing)} has not booted yet"
-        notice, _ = self.notices(whole)
-        if notice:
-            return f"{whole} is noticed by {notice.by}, too: {notice.how}"
-        if self._plan.kunit and not self._passed(whole):
-            return f"no KUnit test ran on {whole}"
-        for proof in self._plan.deciding:
-            if self._outcome(control, proof) is not Outcome.VULNERABLE:
-                return f"{proof} does not find {control} VULNERABLE"
-        return ""
-
-    def _not_booted(self, variant: str) -> str:
-        boots = self.boots[variant]
-        return next((b.facts.error for b in boots if b.facts.status != "ok"), "")
-
-    def _complained(self, variant: str) -> str:
-        for boot in self.boots[variant]:
-            if lines := boot_complaints(self._plan, boot):
-                return told(lines)
-        return ""
-
-    def _not_in_force(self, variant: str) -> str:
-        return not_in_force(self._results[variant], self._in_force.get(variant))
-
-    def _failed_tests(self, variant: str) -> str:
-        (whole,) = self._plan.hardened
-        passed = self._passed(variant)
-        lost = [name for name in self._passed(whole) if name not in passed]
-        return f"{', '.join(lost)} failed" if lost else ""
-
-    def _passed(self, variant: str) -> list[str]:
-        results: dict[str, bool] = {}
-        for boot in self.boots.get(variant, []):
-            results |= {
-                name: ok and results.get(name, True)
-                for name, ok in kunit_results(boot.console).items()
-            }
-        return [name for name, ok in results.items() if ok]
-
-    def _looks_at(self, proofs: Iterable[str]) -> dict[str, Look]:
-        return {proof: partial(self._not_blocked, proof) for proof in proofs}
-
-    def _not_blocked(self, proof: str, variant: str) -> str:
-        found = self._judging.evidence(variant, proof)
-        if found.outcome is Outcome.BLOCKED:
-            return ""
-        return f"{found.outcome}: {'; '.join(found.reasons)}"
-
-    def _outcome(self, variant: str, proof: str) -> Outcome:
-        return self._judging.evidence(variant, proof).outcome
-
-
-def _complete(run: StoredRun) -> dict[str, list[StoredBoot]]:
-    """Return variant -> its boots, where all that are planned are done."""
-    wanted = Counter(slot.variant for slot in run.plan.slots)
-    found: dict[str, list[StoredBoot]] = {}
-    for boot in run.boots:
-        found.setdefault(boot.facts.variant, []).append(boot)
-    return {
-        name: found[name] for name, n in wanted.items() if len(found.get(name, ())) == n
-    }
-
-
-def _found(name: str, plan: MutantPlan, watch: _Watch) -> MutantFound:
+def _found(name: str, plan: MutantPlan, watch: Watch) -> MutantFound:
     noticed, once = watch.notices(name)
     return MutantFound(
         id=name,

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from temper.analysis.estimate import estimate, seconds_a_boot
+from temper.analysis.mutants import boots_needed
 from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
@@ -189,7 +190,9 @@ class Lab:
             check_cpus(machine, plan)
             machine.prepare()
             with self._engine(plan, machine) as engine:
-                run = execute(engine, store, self.progress, resume)
+                # The boots of a mutant may be in several shards, so each makes its own.
+                choice = boots_needed if plan.mutants and not plan.shard else None
+                run = execute(engine, store, self.progress, resume, choice)
             if plan.shard:
                 print_shard(console(), plan.shard, store.run_folder(run.id))
             return run

@@ -16,6 +16,7 @@ from temper.cli.options import (
     Resume,
     ShardOf,
     SourcePath,
+    listed,
 )
 from temper.run.mutate import plan_mutate
 
@@ -31,6 +32,14 @@ def mutate(
             help="Boot only so many mutants, always the same ones. Default: all that "
             "differ in object code.",
             metavar="N",
+        ),
+    ] = None,
+    mutants: Annotated[
+        str | None,
+        typer.Option(
+            help="Boot only these, by their ids in a report (comma-separated). They "
+            "make no score.",
+            metavar="IDS",
         ),
     ] = None,
     arch: ArchName = DEFAULT_ARCH.name,
@@ -51,5 +60,7 @@ def mutate(
     """
     files = Files(json=json, ktap=ktap, junit=junit)
     lab = Lab.of(arch, source, shard=shard)
-    plan = plan_mutate(lab.planner, feature_named(feature), sample, lab.workshop)
+    plan = plan_mutate(
+        lab.planner, feature_named(feature), sample, lab.workshop, listed(mutants)
+    )
     lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)

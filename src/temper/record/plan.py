@@ -562,6 +562,8 @@ class RunPlan(Plain):
     """Id -> a mutant that was compiled; each distinct one is a variant (mutate)."""
     sampled: bool = False
     """Whether there are more mutants than these (mutate)."""
+    chosen: bool = False
+    """Whether somebody chose them, so that they are no sample (mutate)."""
     attacked: str = ""
     """The key of the kernel that ``temper prove`` attacks, whose series has these
     mutants; it lacks what sabotages need (mutate)."""

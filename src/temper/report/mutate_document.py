@@ -55,14 +55,21 @@ def mutate_document(report: MutateReport) -> Document:
 def _conclusion(report: MutateReport) -> Iterable[Paragraph]:
     if report.unsound:
         yield Paragraph(f"NO SCORE: {report.unsound}.", Tone.BAD)
-    elif report.strength is None:
+    elif not report.mutants:
         yield Paragraph("NO SCORE: no mutant has booted yet.", Tone.BAD)
     else:
         tone = Tone.GOOD if report.clean else Tone.BAD
-        yield Paragraph(f"{report.feature}: {score(report.strength)}.", tone)
+        yield Paragraph(f"{report.feature}: {_found(report)}.", tone)
     if report.pending:
         waiting = f"NOT FINISHED: {count(len(report.pending))} still to boot."
         yield Paragraph(waiting, Tone.BAD)
+
+
+def _found(report: MutateReport) -> str:
+    if report.strength:
+        return score(report.strength)
+    total, survived = len(report.mutants), len(report.survivors)
+    return f"{total - survived} of {count(total)} noticed or accepted; they were chosen"
 
 
 def _speed(report: MutateReport) -> str:

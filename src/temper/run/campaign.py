@@ -3,16 +3,20 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 
+from temper.errors import StoreError
 from temper.progress import Progress, Task
-from temper.record.boot import StoredBoot
+from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import RunPlan, Slot
 from temper.run.engine import Engine
 from temper.signals import signals_held
 from temper.store import Store
+
+Choice = Callable[[StoredRun], list[Slot]]
+"""Returns which boots a run needs next, by those that it has; none: it is complete."""
 
 _POLL = 0.1
 
@@ -25,6 +29,8 @@ class Campaign:
     engine: Engine
     store: Store
     progress: Progress
+    choice: Choice | None = None
+    """None: it needs all boots of its plan."""
     _begun: dict[Future[StoredBoot], Slot] = field(default_factory=dict)
     """Boots that are not stored yet."""
 
@@ -34,16 +40,33 @@ class Campaign:
         return self.engine.plan
 
     def boot_all(self, title: str) -> None:
-        """Boot every slot that the store is without.
+        """Boot every slot that the run needs and the store is without.
 
         A kernel that fails is a result and is stored; the rest goes on. Raises
         InfraError, KeyboardInterrupt or Signalled, with all finished boots stored.
         """
-        slots = self.store.missing(self.run)
-        steps = {slot: _steps(self.plan, slot) for slot in slots}
-        with self.progress.task(title, sum(steps.values())) as task:
-            self._boot(slots, _Gauge(task, steps))
+        for slots in self._due():
+            steps = {slot: _steps(self.plan, slot) for slot in slots}
+            with self.progress.task(title, sum(steps.values())) as task:
+                self._boot(slots, _Gauge(task, steps))
         self.store.finish(self.run)
+
+    def _due(self) -> Iterator[list[Slot]]:
+        """Yield which slots to boot, and then which others, until none is needed."""
+        missing = self.store.missing(self.run)
+        if self.choice is None:
+            yield missing
+            return
+        while missing:
+            try:
+                needed = set(self.choice(self.store.load(self.run)))
+            except StoreError:
+                # A raw file is damaged: what can be said without it is anybody's guess.
+                needed = set(missing)
+            if not (due := [slot for slot in missing if slot in needed]):
+                return
+            yield due
+            missing = self.store.missing(self.run)
 
     def _boot(self, slots: list[Slot], gauge: "_Gauge") -> None:
         """Keep the engine busy; give all up when anything raises."""

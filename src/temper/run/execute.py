@@ -5,16 +5,22 @@ from temper.invocation import as_typed
 from temper.progress import Progress
 from temper.record.boot import StoredRun
 from temper.record.plan import RunPlan
-from temper.run.campaign import Campaign
+from temper.run.campaign import Campaign, Choice
 from temper.run.engine import Engine
 from temper.signals import interruption
 from temper.store import Store
 
 
 def execute(
-    engine: Engine, store: Store, progress: Progress, resume: int | None = None
+    engine: Engine,
+    store: Store,
+    progress: Progress,
+    resume: int | None = None,
+    choice: Choice | None = None,
 ) -> StoredRun:
-    """Boot all slots of a plan and return the run; ``resume``: the run to continue.
+    """Boot a plan's slots and return the run; ``resume``: the run to continue.
+
+    ``choice``: which of them; None: all.
 
     Raises InputError if the run to resume cannot be resumed, StoreError if another
     process is making it, and InfraError and InterruptError with the command that
@@ -25,7 +31,7 @@ def execute(
         check_resumable(store, plan, resume)
     run = store.create_run(plan) if resume is None else resume
     with store.making(run):
-        _boot_all(Campaign(run, engine, store, progress))
+        _boot_all(Campaign(run, engine, store, progress, choice))
     return store.load(run)
 
 

@@ -1,6 +1,6 @@
 """Plans a run that boots mutants of a feature's series."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from temper.catalog import Feature, Variant
@@ -56,16 +56,26 @@ class Mutable:
 
 
 def plan_mutate(
-    planner: Planner, feature: Feature, sample: int | None, workshop: Workshop
+    planner: Planner,
+    feature: Feature,
+    sample: int | None,
+    workshop: Workshop,
+    chosen: Collection[str] = (),
 ) -> RunPlan:
     """Plan to boot ``sample`` distinct mutants of a feature's series; None: all.
 
-    It compiles them to find out which are distinct, unless the cache knows. Raises
-    InputError for a feature without a proof, for a sample that is none, and for a
-    stale reason in the feature's mutants.toml, and whatever building raises.
+    It compiles them to find out which are distinct, unless the cache knows.
+    ``chosen``: the ids of those to compile; empty: all. Raises InputError for a feature
+    without a proof, for a sample that is none or of chosen mutants, for an id that is
+    none, and for a stale reason in the feature's mutants.toml, and whatever building
+    raises.
     """
     if sample is not None and sample < 1:
         raise InputError(f"a sample of {sample} mutants is none", "use at least 1")
+    if sample and chosen:
+        raise InputError(
+            "mutants are either chosen or a sample", "use --mutants or --sample"
+        )
     if not feature.proofs:
         raise InputError(f"{feature.name} has no proof that could notice a mutant")
     feature = planner.here(feature)
@@ -79,17 +89,22 @@ def plan_mutate(
     fates = survey(
         spec,
         mutable.texts,
-        list(mutable.mutants.values()),
+        _among(mutable, feature, chosen),
         sample,
         workshop.cache,
         workshop.progress,
     )
     distinct = [name for name, fate in fates.items() if fate is Fate.DISTINCT]
     if not distinct:
-        raise InputError(f"{feature.name} has no mutant that differs in object code")
+        found = ", ".join(f"{name} is {fate}" for name, fate in fates.items())
+        raise InputError(
+            f"{feature.name} has no mutant that differs in object code",
+            f"{found}: docs/mutants.md says what that means" if chosen else "",
+        )
     plan = planner.prove(_with_mutants(feature, whole, mutation, distinct))
     mutants = {variant: name for name in distinct for variant in (name, again(name))}
     words = ["--sample", sample] if sample else []
+    words += ["--mutants", ",".join(chosen)] if chosen else []
     return RunPlan(
         **{
             **dict(plan),
@@ -103,6 +118,7 @@ def plan_mutate(
                 for name, fate in fates.items()
             },
             "sampled": len(fates) < len(mutable.mutants),
+            "chosen": bool(chosen),
             "attacked": attacked.key,
             "kunit": mutation.kunit,
             "variants_left_out": (),
@@ -110,6 +126,19 @@ def plan_mutate(
             "command": planner.command("mutate", feature.name, *words),
         }
     )
+
+
+def _among(mutable: Mutable, feature: Feature, chosen: Collection[str]) -> list[Mutant]:
+    """Return the chosen mutants; all if none is."""
+    known = mutable.mutants
+    for name in chosen:
+        if name not in known:
+            raise InputError(
+                f"{feature.name}'s series has no mutant '{name}'",
+                "reports name the ids of mutants; one changes with its line and with "
+                "the lines beside it",
+            )
+    return [mutant for name, mutant in known.items() if not chosen or name in chosen]
 
 
 def _with_mutants(

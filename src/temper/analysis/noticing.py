@@ -1,0 +1,168 @@
+"""What notices that a kernel is not the series as it should be."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from temper.analysis.boots import results_by_variant
+from temper.analysis.console import boot_complaints, told
+from temper.analysis.kunit import kunit_results
+from temper.analysis.part import Part
+from temper.analysis.proof import Judging
+from temper.analysis.refusals import in_force_summaries, not_in_force
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.outcome import Outcome
+from temper.record.plan import Slot, again
+
+
+class Notice(Part):
+    """What first noticed that a kernel is not the series as it should be."""
+
+    by: str
+    """``boot``, ``console``, ``in force``, ``KUnit`` or the name of a proof."""
+    how: str
+    """What it found, as a sentence without a full stop."""
+
+
+Look = Callable[[str], str]
+"""Returns what it finds wrong with a variant; empty: nothing."""
+
+
+def _by(variant: str, looks: Mapping[str, Look]) -> Notice | None:
+    """Return the first notice of those who look in turn."""
+    found = ((by, look(variant)) for by, look in looks.items())
+    return next((Notice(by=by, how=how) for by, how in found if how), None)
+
+
+class Watch:
+    """Looks at the boots of a run with all that could notice something."""
+
+    def __init__(self, run: StoredRun) -> None:
+        self._plan = run.plan
+        self._judging = Judging.of(run)
+        self._results = results_by_variant(run)
+        self._in_force = in_force_summaries(run.plan, self._results)
+        proofs = run.plan.proofs
+        self._by_twins = [name for name in run.plan.deciding if proofs[name].twins]
+        self._by_one = [name for name in run.plan.deciding if not proofs[name].twins]
+        self._booted = {boot.facts.slot for boot in run.boots}
+        self._boots: dict[str, list[StoredBoot]] = {}
+        for boot in run.boots:
+            self._boots.setdefault(boot.facts.variant, []).append(boot)
+
+    def boots(self, variant: str) -> list[StoredBoot]:
+        """Return the boots of a variant so far."""
+        return self._boots.get(variant, [])
+
+    def missing(self, *variants: str) -> list[Slot]:
+        """Return the planned boots of variants that are not done."""
+        return [
+            slot
+            for slot in self._plan.slots
+            if slot.variant in variants and slot not in self._booted
+        ]
+
+    def waits_for(self, mutant: str) -> list[Slot]:
+        """Return the boots that must come next to know what notices a mutant.
+
+        A second boot only confirms what the first has noticed, and twins are only asked
+        where these two leave nothing. Empty: it is known.
+        """
+        twins = [slot for slot in self.missing(mutant) if self._is_twin(slot)]
+        if first := [slot for slot in self.missing(mutant) if slot not in twins]:
+            return first
+        if self._noticed_by_one(mutant):
+            second = self.missing(again(mutant))
+            if second or self._noticed_by_one(again(mutant)):
+                return second
+        return twins
+
+    def notices(self, variant: str) -> tuple[Notice | None, Notice | None]:
+        """Return what notices first that something is wrong: surely, and only once."""
+        first, second = map(self._noticed_by_one, (variant, again(variant)))
+        if first and second:
+            return first, None
+        asks_twins = any(map(self._is_twin, self._slots(variant)))
+        looks = self._looks_at(self._by_twins if asks_twins else ())
+        if by_twins := _by(variant, looks):
+            return by_twins, None
+        return None, first or second
+
+    def _is_twin(self, slot: Slot) -> bool:
+        return self._plan.twin_seed(slot) is not None
+
+    def _slots(self, variant: str) -> list[Slot]:
+        return [boot.facts.slot for boot in self.boots(variant)]
+
+    def _alone(self, variant: str) -> list[StoredBoot]:
+        """Return the boots of a variant so far that are no twins."""
+        found = self.boots(variant)
+        return [boot for boot in found if not self._is_twin(boot.facts.slot)]
+
+    def _noticed_by_one(self, variant: str) -> Notice | None:
+        """Return what notices first that something is wrong, without the twins."""
+        if not self._alone(variant):
+            return None
+        looks = {
+            "boot": self._not_booted,
+            "console": self._complained,
+            "in force": self._not_in_force,
+            **self._looks_at(self._by_one),
+            "KUnit": self._failed_tests,
+        }
+        return _by(variant, looks)
+
+    def why_unsound(self, whole: str) -> str:
+        """Say why nothing can be said of mutants; empty: all is as it must be."""
+        control = self._plan.control
+        missing = {slot.variant for slot in self.missing(control, whole, again(whole))}
+        if missing:
+            return f"{' and '.join(sorted(missing))} has not booted yet"
+        notice, _ = self.notices(whole)
+        if notice:
+            return f"{whole} is noticed by {notice.by}, too: {notice.how}"
+        if self._plan.kunit and not self._passed(whole):
+            return f"no KUnit test ran on {whole}"
+        for proof in self._plan.deciding:
+            if self._outcome(control, proof) is not Outcome.VULNERABLE:
+                return f"{proof} does not find {control} VULNERABLE"
+        return ""
+
+    def _not_booted(self, variant: str) -> str:
+        boots = self._alone(variant)
+        return next((b.facts.error for b in boots if b.facts.status != "ok"), "")
+
+    def _complained(self, variant: str) -> str:
+        for boot in self._alone(variant):
+            if lines := boot_complaints(self._plan, boot):
+                return told(lines)
+        return ""
+
+    def _not_in_force(self, variant: str) -> str:
+        return not_in_force(self._results[variant], self._in_force.get(variant))
+
+    def _failed_tests(self, variant: str) -> str:
+        (whole,) = self._plan.hardened
+        passed = self._passed(variant)
+        lost = [name for name in self._passed(whole) if name not in passed]
+        return f"{', '.join(lost)} failed" if lost else ""
+
+    def _passed(self, variant: str) -> list[str]:
+        results: dict[str, bool] = {}
+        for boot in self._alone(variant):
+            results |= {
+                name: ok and results.get(name, True)
+                for name, ok in kunit_results(boot.console).items()
+            }
+        return [name for name, ok in results.items() if ok]
+
+    def _looks_at(self, proofs: Iterable[str]) -> dict[str, Look]:
+        return {proof: partial(self._not_blocked, proof) for proof in proofs}
+
+    def _not_blocked(self, proof: str, variant: str) -> str:
+        found = self._judging.evidence(variant, proof)
+        if found.outcome is Outcome.BLOCKED:
+            return ""
+        return f"{found.outcome}: {'; '.join(found.reasons)}"
+
+    def _outcome(self, variant: str, proof: str) -> Outcome:
+        return self._judging.evidence(variant, proof).outcome
