@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo wheel check check-all lint types unit integration clean
+.PHONY: help setup demo wheel check check-all lint types unit integration mutants clean
 
 # Interpreters come from the distribution, not from the net.
 export UV_PYTHON_DOWNLOADS := never
@@ -82,6 +82,10 @@ integration: setup ## Run the tests with real builds and boots (minutes)
 	echo "$$KERNELS" | TERM=dumb xargs -P 2 -L 1 ./temper build
 	$(PYTEST) -v -n 2 $(CHOSEN) --durations=20 tests/integration
 	$(PYTEST) -v $(CHOSEN) tests/afterwards
+
+mutants: SETUP = check
+mutants: setup ## Break judges and statistics line by line: do tests notice? (minutes)
+	.venv/bin/python scripts/judge_mutants.py --sample 200
 
 clean: ## Remove what was made in this folder; kernels and results stay
 	rm -rf .venv .tools dist .mypy_cache .pytest_cache .ruff_cache report.html
