@@ -31,6 +31,9 @@ class Mutation(Plain):
     kunit: str = ""
     """The KUnit suites of the series, which run as mutants boot: a name, or a pattern
     as the kernel takes one; empty: there are none."""
+    conditions: dict[str, str] = Field(default_factory=dict)
+    """Name -> words for the kernel. Mutants that nothing notices boot with them, too:
+    some code runs only then."""
     accepted: tuple[Accepted, ...] = ()
 
     @property

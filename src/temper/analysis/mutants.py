@@ -12,7 +12,7 @@ from temper.analysis.noticing import Notice, Watch
 from temper.analysis.part import Part
 from temper.analysis.variants import hosts
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Fate, MutantPlan, RunPlan, Slot, again
+from temper.record.plan import Fate, MutantPlan, RunPlan, Slot
 from temper.stats.proportion import interval
 
 
@@ -164,8 +164,7 @@ def boots_needed(run: StoredRun) -> list[Slot]:
     ``proof_report`` does.
     """
     plan, watch = run.plan, Watch(run)
-    (whole,) = plan.hardened
-    needed = {*watch.missing(plan.control, whole, again(whole))}
+    needed = {*watch.missing(*watch.needed)}
     for name in _booted(plan):
         needed.update(watch.waits_for(name))
     return [slot for slot in plan.slots if slot in needed]

@@ -61,31 +61,44 @@ class Watch:
             if slot.variant in variants and slot not in self._booted
         ]
 
+    @property
+    def needed(self) -> list[str]:
+        """The variants without all boots of which there is no score."""
+        (whole,) = self._plan.hardened
+        tries = self._plan.tries(whole)
+        return [self._plan.control, *tries, *map(again, tries)]
+
     def waits_for(self, mutant: str) -> list[Slot]:
         """Return the boots that must come next to know what notices a mutant.
 
-        A second boot only confirms what the first has noticed, and twins are only asked
-        where these two leave nothing. Empty: it is known.
+        A second boot only confirms what the first has noticed, and conditions and
+        twins are only asked where what came before them leaves nothing. Empty: it is
+        known.
         """
         twins = [slot for slot in self.missing(mutant) if self._is_twin(slot)]
-        if first := [slot for slot in self.missing(mutant) if slot not in twins]:
-            return first
-        if self._noticed_by_one(mutant):
-            second = self.missing(again(mutant))
-            if second or self._noticed_by_one(again(mutant)):
-                return second
+        for variant in self._plan.tries(mutant):
+            alone = [slot for slot in self.missing(variant) if slot not in twins]
+            if not alone and self._noticed_by_one(variant):
+                alone = self.missing(again(variant))
+                if not alone and self._noticed_by_one(again(variant)):
+                    return []
+            if alone:
+                return alone
         return twins
 
-    def notices(self, variant: str) -> tuple[Notice | None, Notice | None]:
-        """Return what notices first that something is wrong: surely, and only once."""
-        first, second = map(self._noticed_by_one, (variant, again(variant)))
-        if first and second:
-            return first, None
-        asks_twins = any(map(self._is_twin, self._slots(variant)))
-        looks = self._looks_at(self._by_twins if asks_twins else ())
-        if by_twins := _by(variant, looks):
-            return by_twins, None
-        return None, first or second
+    def notices(self, name: str) -> tuple[Notice | None, Notice | None]:
+        """Return what notices a mutant, or the series, surely, and only once."""
+        once: list[Notice] = []
+        for variant in self._plan.tries(name):
+            found = map(self._noticed_by_one, (variant, again(variant)))
+            both = [notice for notice in found if notice]
+            if len(both) == 2:
+                return both[0], None
+            once += both
+        if any(map(self._is_twin, self._slots(name))):
+            if by_twins := _by(name, self._looks_at(self._by_twins)):
+                return by_twins, None
+        return None, next(iter(once), None)
 
     def _is_twin(self, slot: Slot) -> bool:
         return self._plan.twin_seed(slot) is not None
@@ -114,7 +127,7 @@ class Watch:
     def why_unsound(self, whole: str) -> str:
         """Say why nothing can be said of mutants; empty: all is as it must be."""
         control = self._plan.control
-        missing = {slot.variant for slot in self.missing(control, whole, again(whole))}
+        missing = {slot.variant for slot in self.missing(*self.needed)}
         if missing:
             return f"{' and '.join(sorted(missing))} has not booted yet"
         notice, _ = self.notices(whole)

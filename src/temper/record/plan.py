@@ -433,6 +433,11 @@ def again(variant: str) -> str:
     return f"{variant}-again"
 
 
+def under(condition: str, mutant: str) -> str:
+    """Return the variant that boots the kernel of a mutant under a condition."""
+    return f"{mutant}-{condition}"
+
+
 class MutantPlan(Plain):
     """A line of a series that was changed, to see whether the proofs notice."""
 
@@ -567,6 +572,9 @@ class RunPlan(Plain):
     attacked: str = ""
     """The key of the kernel that ``temper prove`` attacks, whose series has these
     mutants; it lacks what sabotages need (mutate)."""
+    conditions: dict[str, str] = Field(default_factory=dict)
+    """Name -> words for the kernel with which a mutant boots where nothing notices it
+    without (mutate)."""
     kunit: str = ""
     """The KUnit suites that run as mutants boot; empty: none do (mutate)."""
     layouts: dict[int, Layout] = Field(default_factory=dict)
@@ -653,9 +661,21 @@ class RunPlan(Plain):
 
     def mutant_of(self, variant: str) -> str:
         """Return the id of the mutant that a variant boots; empty: it boots none."""
-        names = {name: name for name in self.mutants}
-        names |= {again(name): name for name in self.mutants}
+        names = {
+            name: mutant
+            for mutant in self.mutants
+            for variant in self.tries(mutant)
+            for name in (variant, again(variant))
+        }
         return names.get(variant, "")
+
+    def tries(self, mutant: str) -> list[str]:
+        """Return the variants that boot a mutant or the series as it is, in order.
+
+        The first has no words beside those of the hardened variant. ``again`` names
+        the second boot of each.
+        """
+        return [mutant, *(under(name, mutant) for name in self.conditions)]
 
     def twin_seed(self, slot: Slot) -> int | None:
         """Return what the random numbers of a twin start from; None: it is none."""

@@ -22,6 +22,7 @@ from temper.record.plan import (
     Slot,
     VariantPlan,
     again,
+    under,
 )
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop
@@ -102,7 +103,12 @@ def plan_mutate(
             f"{found}: docs/mutants.md says what that means" if chosen else "",
         )
     plan = planner.prove(_with_mutants(feature, whole, mutation, distinct))
-    mutants = {variant: name for name in distinct for variant in (name, again(name))}
+    of = {
+        variant: name
+        for name in distinct
+        for each, _, _ in _tries(name, mutation)
+        for variant in (each, again(each))
+    }
     words = ["--sample", sample] if sample else []
     words += ["--mutants", ",".join(chosen)] if chosen else []
     return RunPlan(
@@ -110,7 +116,7 @@ def plan_mutate(
             **dict(plan),
             "kind": Kind.MUTATE,
             "variants": {
-                name: _keyed(variant, mutants.get(name, ""))
+                name: _keyed(variant, of.get(name, ""))
                 for name, variant in plan.variants.items()
             },
             "mutants": {
@@ -120,9 +126,10 @@ def plan_mutate(
             "sampled": len(fates) < len(mutable.mutants),
             "chosen": bool(chosen),
             "attacked": attacked.key,
+            "conditions": mutation.conditions,
             "kunit": mutation.kunit,
             "variants_left_out": (),
-            "slots": tuple(_slots(plan)),
+            "slots": tuple(_slots(plan, {plan.control, WHOLE, *distinct})),
             "command": planner.command("mutate", feature.name, *words),
         }
     )
@@ -146,14 +153,19 @@ def _with_mutants(
 ) -> Feature:
     """Return the feature with mutants for variants, beside control and whole series."""
     suites = f"kunit.filter_glob={mutation.kunit}" if mutation.kunit else ""
-    cmdline = f"{whole.cmdline} {suites}".strip()
-    held = {"cmdline": cmdline, "expect": Outcome.BLOCKED, "in_force": True}
-    whole = whole.model_copy(update=held)
-    named = {WHOLE: "the series", **{name: f"mutant {name}" for name in mutants}}
     variants = {feature.control: feature.variants[feature.control]}
-    for name, title in named.items():
-        for variant, suffix in ((name, ""), (again(name), ", once more")):
-            variants[variant] = whole.model_copy(update={"title": title + suffix})
+    for name in (WHOLE, *mutants):
+        title = "the series" if name == WHOLE else f"mutant {name}"
+        for variant, words, where in _tries(name, mutation):
+            held = {
+                "title": title + where,
+                "cmdline": " ".join(filter(None, (whole.cmdline, suites, words))),
+                "expect": Outcome.BLOCKED,
+                "in_force": True,
+            }
+            variants[variant] = whole.model_copy(update=held)
+            held["title"] = f"{held['title']}, once more"
+            variants[again(variant)] = whole.model_copy(update=held)
     return feature.model_copy(
         update={
             "variants": variants,
@@ -164,16 +176,23 @@ def _with_mutants(
     )
 
 
-def _slots(plan: RunPlan) -> Iterator[Slot]:
+def _tries(name: str, mutation: Mutation) -> Iterator[tuple[str, str, str]]:
+    """Yield the variants of a mutant: name, words for the kernel, title's end."""
+    yield name, "", ""
+    for condition, words in mutation.conditions.items():
+        yield under(condition, name), words, f", {condition}"
+
+
+def _slots(plan: RunPlan, twinned: Collection[str]) -> Iterator[Slot]:
     """Yield a mutant's boots one after the other, and second boots after all others.
 
-    What keeps the host busy has gone by then, perhaps. Second boots have no twins:
-    those are alike on every host, so what they notice needs no second look.
+    What keeps the host busy has gone by then, perhaps. Only ``twinned`` variants have
+    twins: those are alike on every host, so what they notice needs no second look.
     """
     second = {again(name) for name in plan.variants}
     for name in sorted(plan.variants, key=lambda name: name in second):
         for slot in plan.slots:
-            needless = name in second and plan.twin_seed(slot) is not None
+            needless = name not in twinned and plan.twin_seed(slot) is not None
             if slot.variant == name and not needless:
                 yield slot
 
