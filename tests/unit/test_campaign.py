@@ -403,7 +403,7 @@ def test_twins_count_instructions_on_a_machine_of_their_own(bench: Bench) -> Non
     work = bench.prepared.plan.work.model_copy(update={"exact": False, "cpus": 2})
     changes = {
         "work": work,
-        "twins": Twins(job=("run twins 5",), seeds=(7, 8)),
+        "twins": Twins(job=("run twins 5",), seeds=(7, 8), cmdline="nohz=off"),
     }
     plan = bench.prepared.plan.model_copy(update=changes)
     bench.prepared = replace(bench.prepared, plan=plan)
@@ -413,6 +413,10 @@ def test_twins_count_instructions_on_a_machine_of_their_own(bench: Bench) -> Non
     )
     usual = BootRequest.seed
     assert asked == [(False, 2, usual)] * 2 + [(True, 1, 7)] * 2
+    words = [each.cmdline.split() for each in bench.machine.requests]
+    assert [("nohz=off" in each) for each in words] == [
+        each.exact for each in bench.machine.requests
+    ]
     assert bench.meter.total == 2 * PROGRAMS + 2 * 1
 
 

@@ -212,6 +212,24 @@ def test_what_cannot_be_chosen_is_refused(
     assert "0b is broken" in str(none.value.hint)
 
 
+def test_conditions_are_boots_of_the_same_kernel_without_twins(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Mutation(conditions={"naps": "cpuidle_halt"})
+    monkeypatch.setattr(mutate, "mutation_of", lambda *_: said)
+    plan = planned(workshop)
+    assert plan.tries("0a") == ["0a", "0a-naps"]
+    usual, napping = plan.variants["0a"], plan.variants["0a-naps"]
+    words = {*usual.cmdline.split(), "cpuidle_halt"}
+    assert set(napping.cmdline.split()) == words
+    assert napping.kernel == usual.kernel
+    assert plan.mutant_of(again("0a-naps")) == "0a"
+    assert {"unmutated-naps", again("unmutated-naps")} <= plan.variants.keys()
+    slots = [slot.variant for slot in plan.slots]
+    assert [slots.count(name) for name in plan.tries("0a")] == [3, 1]
+    assert slots.count(again("0a-naps")) == 1
+
+
 def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:
     plan = planned(workshop)
     takes = estimate(plan, (), seconds_a_build=100, seconds_a_boot=10, at_once=2)

@@ -299,6 +299,64 @@ def test_a_mutant_boots_again_only_where_that_matters(
     assert mutate_report(run).pending == []
 
 
+def under_naps(notices: list[str]) -> StoredRun:
+    """Return a complete run with a condition; ``notices``: where a proof notices 0a."""
+    planned = plan()
+    names = [
+        again(name) if n else name
+        for name in ("unmutated-naps", "0a-naps")
+        for n in (0, 1)
+    ]
+    planned = RunPlan.model_validate(
+        {
+            **planned.model_dump(),
+            "conditions": {"naps": "cpuidle_halt"},
+            "variants": {**planned.variants, **{n: variant(n) for n in names}},
+            "slots": [*planned.slots, *(Slot(variant=n, repeat=0) for n in names)],
+        }
+    )
+    boots: list[StoredBoot] = []
+    run = StoredRun(id=4, plan=planned, started=STARTED, boots=boots)
+    while due := boots_needed(run):
+        boots += [
+            boot(
+                slot.variant,
+                CONSTANT if slot.variant in (*notices, "off") else RANDOM,
+                on=slot.variant != "off",
+                console="" if slot.variant == "off" else KUNIT,
+            )
+            for slot in due
+        ]
+        run = run.model_copy(update={"boots": boots})
+    return run
+
+
+def test_what_nothing_notices_boots_under_a_condition() -> None:
+    run = under_naps(["0a-naps", again("0a-naps")])
+    found = the_mutant(mutate_report(run))
+    assert found.noticed
+    assert found.noticed.by == "prediction"
+    booted = [each.facts.variant for each in run.boots]
+    assert again("0a") not in booted
+    assert {"0a", "0a-naps", again("0a-naps")} <= set(booted)
+
+
+def test_what_is_noticed_needs_no_condition() -> None:
+    run = under_naps(["0a", again("0a")])
+    assert "0a-naps" not in [each.facts.variant for each in run.boots]
+    assert the_mutant(mutate_report(run)).noticed
+
+
+def test_a_condition_that_one_boot_notices_leaves_a_survivor() -> None:
+    found = the_mutant(mutate_report(under_naps(["0a-naps"])))
+    assert (found.noticed, bool(found.once)) == (None, True)
+
+
+def test_the_series_must_hold_under_conditions() -> None:
+    noticed = under_naps(["unmutated-naps", again("unmutated-naps")])
+    assert "unmutated is noticed by prediction" in mutate_report(noticed).unsound
+
+
 def test_a_test_that_did_not_run_is_a_notice() -> None:
     console = KUNIT.replace("[    0.5]     ok 2 test_keys\n", "")
     boots = both(lambda name: boot(name, console=console))

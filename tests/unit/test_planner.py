@@ -322,6 +322,12 @@ def test_twins_are_booted_where_a_proof_compares_them(bench: Bench) -> None:
         "run twins 20000",
         "run in_force",
     )
+    words = WHOLE.proofs["twins"].cmdline
+    assert words
+    assert [words in plan.cmdline(slot) for slot in slots(("off", 0), ("off", 1))] == [
+        False,
+        True,
+    ]
     seeds = [plan.twin_seed(slot) for slot in slots(("off", 0), *twice[::3])]
     assert seeds == [None, 1, 2]
     assert bench.planner.prove(WHOLE, names, ("prediction",)).twins is None

@@ -477,6 +477,8 @@ class Twins(Plain):
     """What they do instead of the run's job."""
     seeds: tuple[int, int]
     """What each machine's random numbers start from."""
+    cmdline: str = ""
+    """Words for their kernels beside those of the variant."""
 
 
 class Layout(Plain):
@@ -680,6 +682,12 @@ class RunPlan(Plain):
     def twin_seed(self, slot: Slot) -> int | None:
         """Return what the random numbers of a twin start from; None: it is none."""
         return self.twins.seeds[slot.repeat - 1] if self.twins and slot.repeat else None
+
+    def cmdline(self, slot: Slot) -> str:
+        """Return the words for a boot's kernel, without those that the machine adds."""
+        own = self.variants[slot.variant].cmdline
+        twins = self.twins.cmdline if self.twins and slot.repeat else ""
+        return " ".join(filter(None, (own, twins)))
 
     def job(self, slot: Slot) -> tuple[str, ...]:
         """Return the lines of a boot's job, without those that the machine adds."""

@@ -106,7 +106,7 @@ class Booter:
         request = BootRequest(
             image=setup.image,
             initramfs=self._initramfs(slot, exact, work, self.plan.job(slot)),
-            cmdline=planned.cmdline,
+            cmdline=self.plan.cmdline(slot),
             cpu=planned.cpu,
             exact=exact,
             cpus=self.plan.work.cpus,

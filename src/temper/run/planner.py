@@ -249,7 +249,7 @@ class Planner:
         )
         added = aimed_at - wanted
         part = feature.only(wanted | added, proofs or here)
-        needed = _joined(proof.cmdline for proof in part.proofs.values())
+        needed = _needed(part, twins=False)
         named = [name for name in part.all_variants if name in wanted]
         work = self._work(_prove_job(part, twins=False), PROOF_CPUS, part, exact=False)
         return RunPlan(
@@ -640,7 +640,17 @@ def _twins(part: Feature) -> Twins | None:
     """Return what twins do; None: there is no proof that compares them."""
     if not any(proof.twins for proof in part.proofs.values()):
         return None
-    return Twins(job=_prove_job(part, twins=True), seeds=TWIN_SEEDS)
+    return Twins(
+        job=_prove_job(part, twins=True),
+        seeds=TWIN_SEEDS,
+        cmdline=_needed(part, twins=True),
+    )
+
+
+def _needed(part: Feature, *, twins: bool) -> str:
+    """Return the kernel parameters of proofs that compare twins, or of the others."""
+    proofs = part.proofs.values()
+    return _joined(proof.cmdline for proof in proofs if proof.twins is twins)
 
 
 def _booted(part: Feature, added: Collection[str], *, twins: bool) -> list[str]:
