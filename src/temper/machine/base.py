@@ -114,6 +114,15 @@ class Limits:
         return cls(silence=600, total=2 * cls.total)
 
     @classmethod
+    def for_mutants(cls) -> Self:
+        """Allow for proofs of kernels of which many hang.
+
+        Five times as long as the longest proof takes on an idle host. A host that is so
+        busy has to be so twice, since a mutant that seems to hang boots again.
+        """
+        return cls(total=2 * cls.total)
+
+    @classmethod
     def for_stress(cls, seconds: int) -> Self:
         """Allow for a kernel that checks all it does, on a busy host."""
         return cls(silence=600, total=1800 + 10 * seconds)

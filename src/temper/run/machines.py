@@ -25,6 +25,8 @@ def _limits(plan: RunPlan, arch: Arch) -> Limits:
         return Limits.for_stress(plan.trial.seconds)
     if plan.kind is Kind.AUDIT:
         return Limits.for_attacks()
-    if plan.kind in (Kind.PROVE, Kind.MUTATE):
+    if plan.kind is Kind.PROVE:
         return Limits.for_proofs()
+    if plan.kind is Kind.MUTATE:
+        return Limits.for_mutants()
     return Limits.for_calls(plan.calls, arch, len(plan.work.real_programs))
