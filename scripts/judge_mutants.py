@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from queue import Queue
+from warnings import catch_warnings
 
 from coverage import CoverageData
 from universalmutator.mutator import mutants_regexp
@@ -112,9 +113,10 @@ def meaning(text: str) -> str | None:
     mypy reads the types of functions, and nothing else does.
     """
     try:
-        tree = ast.parse(text)
-        # Which refuses more, such as a break where there is no loop.
-        compile(text, "", "exec")
+        with catch_warnings(action="ignore"):
+            tree = ast.parse(text)
+            # Which refuses more, such as a break where there is no loop.
+            compile(text, "", "exec")
     except SyntaxError:
         return None
     for node in ast.walk(tree):
