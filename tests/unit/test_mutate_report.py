@@ -299,9 +299,9 @@ def test_a_mutant_boots_again_only_where_that_matters(
     assert mutate_report(run).pending == []
 
 
-def under_naps(notices: list[str]) -> StoredRun:
+def under_naps(notices: list[str], accepted: str = "") -> StoredRun:
     """Return a complete run with a condition; ``notices``: where a proof notices 0a."""
-    planned = plan()
+    planned = plan(accepted)
     names = [
         again(name) if n else name
         for name in ("unmutated-naps", "0a-naps")
@@ -339,6 +339,12 @@ def test_what_nothing_notices_boots_under_a_condition() -> None:
     booted = [each.facts.variant for each in run.boots]
     assert again("0a") not in booted
     assert {"0a", "0a-naps", again("0a-naps")} <= set(booted)
+
+
+def test_what_is_accepted_needs_no_condition() -> None:
+    run = under_naps([], accepted="equivalent: nobody reads the value again")
+    assert "0a-naps" not in [each.facts.variant for each in run.boots]
+    assert mutate_report(run).clean
 
 
 def test_what_is_noticed_needs_no_condition() -> None:

@@ -72,12 +72,16 @@ class Watch:
         """Return the boots that must come next to know what notices a mutant.
 
         A second boot only confirms what the first has noticed, and conditions and
-        twins are only asked where what came before them leaves nothing. Empty: it is
-        known.
+        twins are only asked where what came before them leaves nothing, and not of
+        what is accepted anyway. Empty: it is known.
         """
         twins = [slot for slot in self.missing(mutant) if self._is_twin(slot)]
-        for variant in self._plan.tries(mutant):
-            alone = [slot for slot in self.missing(variant) if slot not in twins]
+        tries = self._plan.tries(mutant)
+        if self._plan.mutants[mutant].accepted:
+            tries, twins = tries[:1], []
+        for variant in tries:
+            missing = self.missing(variant)
+            alone = [slot for slot in missing if not self._is_twin(slot)]
             if not alone and self._noticed_by_one(variant):
                 alone = self.missing(again(variant))
                 if not alone and self._noticed_by_one(again(variant)):
@@ -95,10 +99,10 @@ class Watch:
             if len(both) == 2:
                 return both[0], None
             once += both
+        by_twins: Notice | None = None
         if any(map(self._is_twin, self._slots(name))):
-            if by_twins := _by(name, self._looks_at(self._by_twins)):
-                return by_twins, None
-        return None, next(iter(once), None)
+            by_twins = _by(name, self._looks_at(self._by_twins))
+        return by_twins, None if by_twins else next(iter(once), None)
 
     def _is_twin(self, slot: Slot) -> bool:
         return self._plan.twin_seed(slot) is not None
