@@ -50,7 +50,7 @@ NOT_RUN = {
     "merge": "the shards are the reader's own; test_merging.py does",
     "cache verify": "reads every kernel there is; test_kernel_cache.py does",
     "cache prune": "would remove kernels that other tests need",
-    "mutate": "compiles mutants even to plan them; test_kstack_mutants.py does",
+    "mutate": "compiles mutants even to plan them; test_series_mutants.py does",
     "kernel export": "would write into the series; test_kernel_tree.py does",
     "kernel tree": "unpacks a kernel; test_kernel_tree.py does",
 }
