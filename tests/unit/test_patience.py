@@ -34,13 +34,13 @@ def test_proofs_may_say_nothing_for_as_long_as_a_busy_host_makes_them(
     patience: Callable[[Kind], Limits],
 ) -> None:
     assert patience(Kind.PROVE).silence >= 600
+    assert patience(Kind.PROVE).total >= 3600
 
 
 def test_mutants_hang_for_a_shorter_time(patience: Callable[[Kind], Limits]) -> None:
     """Many do, and what seems to hang boots again."""
     assert 120 <= patience(Kind.MUTATE).silence <= 300
     assert patience(Kind.MUTATE).total == patience(Kind.PROVE).total
-    assert patience(kind).total >= 3600
 
 
 def test_what_attacks_options_ends_kernels_and_is_given_up_sooner(
