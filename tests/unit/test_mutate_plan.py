@@ -239,6 +239,7 @@ def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:
     out = StringIO()
     print_documents(Console(file=out, width=78), [plan_document(plan, takes)])
     assert "2 mutants: built in one tree" in out.getvalue()
+    assert "at most: what decides nothing is left out" in out.getvalue()
 
 
 @pytest.mark.parametrize(
