@@ -336,6 +336,7 @@ def test_what_nothing_notices_boots_under_a_condition() -> None:
     found = the_mutant(mutate_report(run))
     assert found.noticed
     assert found.noticed.by == "prediction"
+    assert found.noticed.how.startswith("with cpuidle_halt: VULNERABLE")
     booted = [each.facts.variant for each in run.boots]
     assert again("0a") not in booted
     assert {"0a", "0a-naps", again("0a-naps")} <= set(booted)

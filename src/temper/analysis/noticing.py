@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Self
 
 from temper.analysis.boots import results_by_variant
 from temper.analysis.console import boot_complaints, told
@@ -21,6 +22,11 @@ class Notice(Part):
     """``boot``, ``console``, ``in force``, ``KUnit`` or the name of a proof."""
     how: str
     """What it found, as a sentence without a full stop."""
+
+    def under(self, condition: str) -> Self:
+        """Say with which words for the kernel that was; empty: with none."""
+        how = f"with {condition}: {self.how}" if condition else self.how
+        return self.model_copy(update={"how": how})
 
 
 Look = Callable[[str], str]
@@ -93,9 +99,10 @@ class Watch:
     def notices(self, name: str) -> tuple[Notice | None, Notice | None]:
         """Return what notices a mutant, or the series, surely, and only once."""
         once: list[Notice] = []
-        for variant in self._plan.tries(name):
+        words = ("", *self._plan.conditions.values())
+        for variant, condition in zip(self._plan.tries(name), words, strict=True):
             found = map(self._noticed_by_one, (variant, again(variant)))
-            both = [notice for notice in found if notice]
+            both = [notice.under(condition) for notice in found if notice]
             if len(both) == 2:
                 return both[0], None
             once += both
