@@ -39,6 +39,8 @@ enum kind {
 	KIND_REPLUGGED,
 	/* Entries that map 1 GiB each */
 	KIND_GIGABYTE,
+	/* Where a CPU that comes up finds its records */
+	KIND_OFFSETS,
 };
 
 #endif

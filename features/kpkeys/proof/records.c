@@ -140,10 +140,32 @@ static void set_online(size_t cpu, bool online)
 		fail(path);
 }
 
+/*
+ * Aim a CPU that is about to come up at other records. Where what it finds them by is
+ * read-only, that takes a write to the table that says so.
+ */
+static void try_offsets(const struct tables *t, size_t tries)
+{
+	struct tables kernel = kernels_tables(t->probe);
+	uint64_t offsets = find_symbol("__per_cpu_offset"), word = offsets + sizeof(uint64_t);
+
+	if (!offsets)
+		fail("the per-CPU offsets");
+	for (size_t i = 0; i < tries; i++) {
+		struct kpkeys_try end = probe_write(t->probe, word);
+
+		if (end.landed)
+			print_write(KIND_OFFSETS, end);
+		else
+			attack(t, find_leaf(&kernel, word), KIND_OFFSETS);
+	}
+}
+
 /* On a CPU that was away. */
 static void try_replugged(const struct tables *t, size_t tries)
 {
 	set_online(1, false);
+	try_offsets(t, tries);
 	set_online(1, true);
 	if (!move_to_cpu(1))
 		fail("CPU 1");
