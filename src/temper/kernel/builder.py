@@ -58,7 +58,7 @@ must not decide: it is off where nothing wants it."""
 REMOTE_OBJECTS = "CCACHE_REMOTE_STORAGE"
 """The variable by which ccache finds objects that other hosts have compiled."""
 
-RECIPE = 1
+RECIPE = 2
 """Raise it if a change to this file changes the kernels that it builds."""
 
 _KEPT = ("System.map", "Module.symvers")
@@ -340,10 +340,10 @@ class Build:
             # Never with CCACHE_NOCPP2: from preprocessed text GCC makes other code, and
             # the counts of ctx/pipe change.
             "CCACHE_DIR": str(self.cache.ccache),
-            # Otherwise it preprocesses what it lacks before it compiles that, only to
-            # look it up once more. Of headers outside the tree, which only programs
-            # for this host include, it does not see a change.
-            "CCACHE_DEPEND": "1",
+            # Never with CCACHE_DEPEND: it does not see an .incbin then. An image whose
+            # compressed kernel was as long as another's had that other kernel in it.
+            # Objects of those who had it are left alone.
+            "CCACHE_NAMESPACE": "incbin",
             # Only objtool is compiled with absolute paths.
             "CCACHE_BASEDIR": str(self.tree),
         }
