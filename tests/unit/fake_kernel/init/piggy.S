@@ -1,0 +1,2 @@
+	.section .rodata
+	.incbin "init/payload.txt"
