@@ -142,7 +142,8 @@ static void set_online(size_t cpu, bool online)
 
 /*
  * Aim a CPU that is about to come up at other records. Where what it finds them by is
- * read-only, that takes a write to the table that says so.
+ * read-only, that takes a write to the table that says so. While it is offline, nobody
+ * is misled by the word that changes.
  */
 static void try_offsets(const struct tables *t, size_t tries)
 {

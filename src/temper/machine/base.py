@@ -117,8 +117,8 @@ class Limits:
     def for_mutants(cls) -> Self:
         """Allow for proofs of kernels of which many hang.
 
-        Five times as long as the longest proof takes on an idle host. A host that is so
-        busy has to be so twice, since a mutant that seems to hang boots again.
+        More than three times as long as the longest, ``seeds`` of kstack, takes on an
+        idle host. A busy one has to be so twice: what seems to hang boots again.
         """
         return cls(total=2 * cls.total)
 
