@@ -13,18 +13,14 @@ Arguments: files, for their mutants only; ``--sample N`` for N of them, always t
 
 import argparse
 import ast
-import hashlib
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from queue import Queue
@@ -33,44 +29,24 @@ from warnings import catch_warnings
 from coverage import CoverageData
 from universalmutator.mutator import mutants_regexp
 
+from temper.digest import digest
+from temper.errors import InfraError
+from temper.kernel.mutants import Mutant
 from temper.paths import REPOSITORY
+from temper.process import Finished, call
+from temper.scratch import scratch_folder
 from temper.stats.proportion import interval
 
 MUTATED = ("features/*/judges", "src/temper/stats", "src/temper/analysis")
 TESTS = "tests/unit"
 REASONS = REPOSITORY / "scripts" / "judge_mutants.toml"
-SECONDS_MAX = 300
+SECONDS_MAX = 300.0
 """What takes longer hangs, because the mutant does."""
+ALL_TESTS_MAX = 2 * 3600.0
 RULES = ["universal.rules", "python.rules"]
 
 Lines = Mapping[tuple[str, int], frozenset[str]]
 """File and line -> the tests that run it."""
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A line of a file, and what it becomes."""
-
-    file: str
-    number: int
-    before: str
-    after: str
-
-    @property
-    def id(self) -> str:
-        """Return what names it in judge_mutants.toml, wherever its line is."""
-        text = f"{self.file}\n{self.before.strip()}\n{self.after.strip()}"
-        return hashlib.sha256(text.encode()).hexdigest()[:10]
-
-    def __str__(self) -> str:
-        """Say what it changes, as a diff does."""
-        return f"{self.id} {self.file}:{self.number}\n-{self.before}\n+{self.after}"
-
-    def applied(self, text: str) -> str:
-        """Return the file ``text`` with the mutant."""
-        lines = text.split("\n")
-        lines[self.number - 1] = self.after
-        return "\n".join(lines)
 
 
 def files() -> list[str]:
@@ -90,11 +66,17 @@ def mutants_of(file: str) -> Iterator[Mutant]:
             [f"{line}\n" for line in lines], RULES, ignorePatterns=[]
         )
     for number, after, *_ in changes:
-        mutant = Mutant(file, number, lines[number - 1], after.rstrip("\n"))
+        mutant = changed(file, number, lines[number - 1], after.rstrip("\n"))
         means = meaning(mutant.applied(text)) if number not in words else None
         if means and means not in seen:
             seen.add(means)
             yield mutant
+
+
+def changed(file: str, number: int, before: str, after: str) -> Mutant:
+    """Return a mutant whose id is the same wherever its line is."""
+    key = f"{file}\n{before.strip()}\n{after.strip()}"
+    return Mutant(digest(key.encode())[:10], file, number, after, "changes the line")
 
 
 def docstring_lines(text: str) -> set[int]:
@@ -139,7 +121,7 @@ def covering(mutant: Mutant, lines: Lines) -> frozenset[str]:
         if isinstance(node, ast.stmt)
     ]
     everything = range(1, text.count("\n") + 2)
-    holding = [numbers for numbers in around if mutant.number in numbers]
+    holding = [numbers for numbers in around if mutant.line in numbers]
     for numbers in (*sorted(holding, key=len), everything):
         empty: frozenset[str] = frozenset()
         if tests := empty.union(*(lines.get((mutant.file, n), empty) for n in numbers)):
@@ -158,11 +140,8 @@ def tests_of_lines(folder: Path) -> Lines:
         f"[run]\ndata_file = {data}\ndynamic_context = test_function\n"
         f"include =\n{''.join(f'    {where}/*.py' + chr(10) for where in MUTATED)}"
     )
-    command = ["coverage", "run", f"--rcfile={settings}", "-m", *pytest(TESTS)]
-    python = [sys.executable, "-m", *command]
-    done = subprocess.run(python, cwd=folder, env=environment(folder), check=False)
-    if done.returncode:
-        sys.exit("the tests fail without a mutant; make unit says which")
+    coverage = ("coverage", "run", f"--rcfile={settings}", "-m")
+    check_passed(run_tests([TESTS], folder, ALL_TESTS_MAX, *coverage))
     return read_lines(CoverageData(str(data)), folder)
 
 
@@ -183,22 +162,30 @@ def node_of(context: str) -> str:
     return f"{TESTS}/{module}.py::{'::'.join(names)}"
 
 
-def pytest(*words: str) -> list[str]:
-    """Return the arguments of Python that run tests, one after the other."""
-    return ["pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *words]
+def run_tests(
+    tests: Iterable[str], folder: Path, timeout: float, *under: str
+) -> Finished:
+    """Run tests of a copy, one after the other, until one fails.
+
+    ``under``: the module, and its arguments, that runs pytest. Raises InfraError after
+    ``timeout`` seconds.
+    """
+    words = ("pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *sorted(tests))
+    # Python finds the copy's modules first.
+    env = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    return call([sys.executable, "-m", *under, *words], folder, timeout, env=env)
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Return one in which Python finds the copy in ``folder``."""
-    return {**os.environ, "PYTHONPATH": str(folder / "src")}
+def check_passed(done: Finished) -> None:
+    """End the program unless tests passed: mutants could not be told from a failure."""
+    if done.status:
+        sys.exit(f"the tests fail without a mutant:\n{done.tail(20)}")
 
 
 def copy(folder: Path) -> Path:
     """Copy what git knows of the checkout."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=REPOSITORY, stdout=subprocess.PIPE, check=True
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    listed = call(["git", "ls-files", "-z"], REPOSITORY, SECONDS_MAX)
+    for name in filter(None, "".join(listed.lines).split("\0")):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(REPOSITORY / name, target, follow_symlinks=False)
@@ -213,20 +200,12 @@ def fate(mutant: Mutant, tests: Iterable[str], folder: Path) -> str:
     whole = path.read_text("utf-8")
     path.write_text(mutant.applied(whole), "utf-8")
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", *pytest(*sorted(tests))],
-            cwd=folder,
-            env=environment(folder),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=SECONDS_MAX,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        done = run_tests(tests, folder, SECONDS_MAX)
+    except InfraError:
         return "noticed"
     finally:
         path.write_text(whole, "utf-8")
-    return "noticed" if done.returncode else "survived"
+    return "noticed" if done.status else "survived"
 
 
 def tried(
@@ -249,7 +228,9 @@ def tried(
         for mutant, found in zip(mutants, pool.map(fate_of, mutants), strict=True):
             why = reasons.get(mutant.id) if found != "noticed" else None
             fates["accepted" if why else found] += 1
-            print(f"{mutant}\n{found}{f': {why}' if why else ''}", flush=True)
+            hunk = mutant.hunk((REPOSITORY / mutant.file).read_text("utf-8"))
+            says = f"{found}: {why}" if why else found
+            print(f"{mutant.id} {says}\n{hunk}\n", flush=True)
     return fates
 
 
@@ -277,10 +258,13 @@ def main() -> None:
     wanted = [m for m in everything if m.file in (arguments.files or [m.file])]
     if not wanted:
         parser.error(f"these files have no mutants; known: {' '.join(files())}")
-    with tempfile.TemporaryDirectory(prefix="judge-mutants-") as scratch:
-        copies = [copy(Path(scratch, str(n), "copy")) for n in range(arguments.jobs)]
+    with scratch_folder() as scratch:
+        copies = [copy(scratch / str(n) / "copy") for n in range(arguments.jobs)]
         lines = tests_of_lines(copies[0])
         chosen = sorted(wanted, key=lambda mutant: mutant.id)[: arguments.sample]
+        # What pytest cannot find would fail, too.
+        needed = frozenset[str]().union(*(covering(m, lines) for m in chosen))
+        check_passed(run_tests(needed, copies[0], ALL_TESTS_MAX))
         fates = tried(chosen, lines, copies, reasons)
     say(fates, sampled=len(chosen) < len(wanted))
     sys.exit(bool(fates["survived"] + fates["no test"]))

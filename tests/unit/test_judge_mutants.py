@@ -5,7 +5,7 @@ from pathlib import Path
 import judge_mutants
 import pytest
 from coverage import CoverageData
-from judge_mutants import Mutant, covering, mutants_of, read_lines
+from judge_mutants import changed, covering, mutants_of, read_lines
 
 FILE = "features/one/judges/limit.py"
 JUDGE = '''\
@@ -34,7 +34,7 @@ def _checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_mutants_are_other_programs() -> None:
     found = list(mutants_of(FILE))
-    assert {mutant.number for mutant in found} == {3, 8, 9, 11}
+    assert {mutant.line for mutant in found} == {3, 8, 9, 11}
     texts = [mutant.applied(JUDGE) for mutant in found]
     assert len(set(texts)) == len(texts)
     assert any("value <= LEVEL" in text for text in texts)
@@ -46,9 +46,10 @@ def test_only_files_of_judges_statistics_and_analysis_are_mutated() -> None:
 
 
 def test_a_mutant_has_an_id_of_its_own_wherever_its_line_is() -> None:
-    mutant = Mutant(FILE, 8, "    if value < LEVEL:", "    if value > LEVEL:")
-    assert Mutant(FILE, 80, mutant.before, mutant.after).id == mutant.id
-    assert Mutant(FILE, 8, mutant.before, "    if value == LEVEL:").id != mutant.id
+    before, after = "    if value < LEVEL:", "    if value > LEVEL:"
+    mutant = changed(FILE, 8, before, after)
+    assert changed(FILE, 80, before, after).id == mutant.id
+    assert changed(FILE, 8, before, "    if value == LEVEL:").id != mutant.id
 
 
 @pytest.mark.parametrize(
@@ -59,11 +60,11 @@ def test_a_mutant_has_an_id_of_its_own_wherever_its_line_is() -> None:
 def test_tests_that_ran_the_statement_are_for_it(number: int, wanted: set[str]) -> None:
     ran = {8: "a", 9: "b", 10: "c"}
     lines = {(FILE, at): frozenset({name}) for at, name in ran.items()}
-    assert covering(Mutant(FILE, number, "", ""), lines) == wanted
+    assert covering(changed(FILE, number, "", ""), lines) == wanted
 
 
 def test_a_file_that_no_test_runs_has_none() -> None:
-    assert covering(Mutant(FILE, 9, "", ""), {}) == frozenset()
+    assert covering(changed(FILE, 9, "", ""), {}) == frozenset()
 
 
 def test_coverage_says_which_tests_ran_a_line(tmp_path: Path) -> None:
