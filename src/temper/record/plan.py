@@ -663,13 +663,9 @@ class RunPlan(Plain):
 
     def mutant_of(self, variant: str) -> str:
         """Return the id of the mutant that a variant boots; empty: it boots none."""
-        names = {
-            name: mutant
-            for mutant in self.mutants
-            for variant in self.tries(mutant)
-            for name in (variant, again(variant))
-        }
-        return names.get(variant, "")
+        # again() and under() begin with it, and an id is a digest.
+        mutant = variant.partition("-")[0]
+        return mutant if mutant in self.mutants else ""
 
     def tries(self, mutant: str) -> list[str]:
         """Return the variants that boot a mutant or the series as it is, in order.

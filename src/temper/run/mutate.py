@@ -103,12 +103,11 @@ def plan_mutate(
             f"{found}: docs/mutants.md says what that means" if chosen else "",
         )
     plan = planner.prove(_with_mutants(feature, whole, mutation, distinct))
-    of = {
-        variant: name
-        for name in distinct
-        for each, _, _ in _tries(name, mutation)
-        for variant in (each, again(each))
+    mutants = {
+        name: _mutant_plan(mutable, name, fate, mutation)
+        for name, fate in fates.items()
     }
+    plan = plan.model_copy(update={"mutants": mutants})
     words = ["--sample", sample] if sample else []
     words += ["--mutants", ",".join(chosen)] if chosen else []
     return RunPlan(
@@ -116,12 +115,8 @@ def plan_mutate(
             **dict(plan),
             "kind": Kind.MUTATE,
             "variants": {
-                name: _keyed(variant, of.get(name, ""))
+                name: _keyed(variant, plan.mutant_of(name))
                 for name, variant in plan.variants.items()
-            },
-            "mutants": {
-                name: _mutant_plan(mutable, name, fate, mutation)
-                for name, fate in fates.items()
             },
             "sampled": len(fates) < len(mutable.mutants),
             "chosen": bool(chosen),
