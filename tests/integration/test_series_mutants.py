@@ -17,7 +17,7 @@ pytestmark = [
 FIXED: Mapping[str, dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "series_mutants.toml").read_text("utf-8")
 )
-"""Feature -> its architecture, the ids that are noticed, by what, and the accepted."""
+"""Feature -> its architecture, ids that are noticed, and by what, accepted, unreached."""
 
 Found = tuple[dict[str, Any], Mapping[str, Any]]
 
@@ -27,7 +27,7 @@ def found(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Found:
     fixed = FIXED[request.param]
-    ids = ",".join([*fixed["noticed"], *fixed["accepted"]])
+    ids = ",".join([*fixed["noticed"], *fixed["accepted"], fixed["unreached"]])
     words = ("--arch", fixed["arch"], "--mutants", ids)
     folder = tmp_path_factory.mktemp("mutants")
     return fixed, ask(folder, "mutate", request.param, *words).report
@@ -43,6 +43,11 @@ def test_all_that_were_chosen_are_judged(found: Found) -> None:
     assert judged == {*fixed["noticed"], *fixed["accepted"]}
     assert report["pending"] == []
     assert (report["score"], report["chosen"]) == (None, True)
+
+
+def test_a_line_that_nothing_compiles_is_named(found: Found) -> None:
+    report = found[1]
+    assert report["fates"]["unreached"] == len(report["unreached"]) == 1
 
 
 def test_each_is_noticed_by_what_noticed_it_before(found: Found) -> None:
