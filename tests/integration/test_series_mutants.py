@@ -17,7 +17,7 @@ pytestmark = [
 FIXED: Mapping[str, dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "series_mutants.toml").read_text("utf-8")
 )
-"""Feature -> its architecture; ids that are noticed and by what, accepted, unreached."""
+"""Feature -> architecture; ids that are noticed and by what, accepted, unreached."""
 
 Found = tuple[dict[str, Any], Mapping[str, Any]]
 
