@@ -183,7 +183,7 @@ class FakeCall:
         self.kind = self.cpu.kind
         self.returns_to = self.cpu.links[-1]
         self.stack = self.cpu.sp
-        self.nested = HELPER
+        self.nested: Sequence[int] = (HELPER,)
         self._opened = False
 
     def taken(self) -> int:
@@ -535,7 +535,7 @@ def test_a_host_that_stood_still_is_no_guest_that_hangs() -> None:
 def recursive(cpu: Cpu) -> FakeCall:
     """Return a call in which handlers make a call, too: that may do harm."""
     call = FakeCall(cpu)
-    call.nested = FUNCTION
+    call.nested = (FUNCTION,)
     return call
 
 

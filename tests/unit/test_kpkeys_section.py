@@ -1,5 +1,6 @@
 """What must hold when an exception splits a section: the CPU is asked what it may."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -16,7 +17,8 @@ from temper.run.exceptions import Cpu
 SECTION = loaded(feature_named("kpkeys").folder / "outside" / "section.py")
 HANDLED, NOT_LOOKED, LOST, KEPT = 1, 2, 4, 8
 
-HERE, PHYSICAL, OFFSET_AT, HANDLER = 0x9000_4000, 0x4000, 0x9000_8000, 0x9000_6000
+HERE, PHYSICAL, OFFSET_AT = 0x9000_4000, 0x4000, 0x9000_8000
+ENTERED, HANDLER, LEFT = HANDLERS = (0x9000_5000, 0x9000_6000, 0x9000_5800)
 ENTRY, CALLER, STACK = 0xA000_0010, 0x9000_7000, 0xB000_0000
 NOP, ASK, ANSWER = 0xD503_201F, 0xD508_7820, 0xD538_7400
 FAULT = 0b1001
@@ -41,7 +43,7 @@ class Guest:
 
     def word(self, _cpu: int, address: int) -> int:
         assert address == OFFSET_AT
-        return HERE - PHYSICAL
+        return self.registers["pc"] - PHYSICAL
 
     def device(self, address: int) -> int:
         return self.code[address]
@@ -71,37 +73,54 @@ class Call(Protocol):
 def call(guest: Guest) -> Call:
     symbols = Symbols(((OFFSET_AT, "D", "kimage_voffset"),))
     target = Target(cast(Gdb, guest), Debugged(symbols, {}), samples=1)
-    found: Call = SECTION.SectionCall.of(Cpu(target, 1), "writing", HANDLER, ENTRY)
+    found: Call = SECTION.SectionCall.of(Cpu(target, 1), "writing", HANDLERS, ENTRY)
     return found
 
 
-# Whether the table can be written: where the exception comes, in its handler, where
-# the function goes on, and in its caller.
+def handled(
+    guest: Guest,
+    began: Call,
+    at: Sequence[int] = HANDLERS,
+    writable: Sequence[int] = (),
+) -> int:
+    """Run the event's handler; ``writable``: where in it the table can be written."""
+    wrong = 0
+    for guest.registers["pc"] in at:
+        guest.writable = guest.registers["pc"] in writable
+        wrong |= began.at_nested()
+    guest.registers["pc"] = HERE
+    return wrong
+
+
+# Whether the table can be written: where the exception comes, where the function goes
+# on, and in its caller; and in which parts of the handler it can.
 @pytest.mark.parametrize(
-    ("rights", "open_at", "wrong"),
+    ("rights", "within", "open_at", "wrong"),
     [
-        ((False, False, False, False), 0, 0),
-        ((True, False, True, False), 1, 0),
-        ((True, True, True, False), 1, HANDLED),
-        ((True, False, False, False), 1, LOST),
-        ((False, False, True, False), 0, LOST),
-        ((True, False, True, True), 1, KEPT),
-        ((False, True, False, True), 0, HANDLED | KEPT),
+        ((False, False, False), (), 0, 0),
+        ((True, True, False), (), 1, 0),
+        ((True, True, False), HANDLERS, 1, HANDLED),
+        ((True, True, False), (ENTERED,), 1, HANDLED),
+        ((True, True, False), (HANDLER,), 1, HANDLED),
+        ((True, True, False), (LEFT,), 1, HANDLED),
+        ((True, False, False), (), 1, LOST),
+        ((False, True, False), (), 0, LOST),
+        ((True, True, True), (), 1, KEPT),
+        ((False, False, True), HANDLERS, 0, HANDLED | KEPT),
     ],
 )
 def test_rights_that_are_where_they_must_not_be_are_told(
-    rights: tuple[bool, bool, bool, bool], open_at: int, wrong: int
+    rights: tuple[bool, bool, bool], within: Sequence[int], open_at: int, wrong: int
 ) -> None:
     guest = Guest()
     began = call(guest)
-    found = 0
-    for writable, look in zip(
-        rights,
-        ("taken", "at_nested", "resumed", "returned"),
-        strict=True,
-    ):
-        guest.writable = writable
-        found |= getattr(began, look)() or 0
+    taken, resumed, returned = rights
+    guest.writable = taken
+    found = began.taken() | handled(guest, began, writable=within)
+    guest.writable = resumed
+    began.resumed()
+    guest.writable = returned
+    found |= began.returned()
     assert (began.open_at, found) == (open_at, wrong)
     assert (guest.registers["pc"], guest.registers["x0"]) == (HERE, 22)
     assert guest.code == {PHYSICAL: NOP}
@@ -111,17 +130,20 @@ def test_an_interrupt_that_comes_later_does_not_hide_where_the_first_one_came() 
     guest = Guest(writable=True)
     began = call(guest)
     began.taken()
-    guest.writable = False
-    began.at_nested()
+    handled(guest, began)
     began.taken()
     began.resumed()
     assert (began.open_at, began.returned()) == (1, 0)
 
 
-def test_an_exception_whose_handler_nobody_saw_is_told() -> None:
+@pytest.mark.parametrize("seen", [(), (ENTERED, LEFT), (HANDLER, LEFT), (ENTERED,)])
+def test_an_exception_whose_handler_nobody_saw_whole_is_told(
+    seen: Sequence[int],
+) -> None:
     guest = Guest()
     began = call(guest)
     began.taken()
+    handled(guest, began, seen)
     assert began.returned() == NOT_LOOKED
 
 
@@ -134,4 +156,4 @@ def test_where_no_exception_came_nothing_is_missing() -> None:
 def test_a_call_knows_where_it_ends_and_what_its_handler_is() -> None:
     began = vars(call(Guest()))
     assert (began["returns_to"], began["stack"]) == (CALLER, STACK)
-    assert (began["nested"], began["entry"]) == (HANDLER, ENTRY)
+    assert (began["nested"], began["entry"]) == (HANDLERS, ENTRY)

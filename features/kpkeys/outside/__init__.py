@@ -1,5 +1,5 @@
 """What attacks sections from outside: exceptions at every instruction, on arm64."""
 
-from .attacks import debug, irq, nmi
+from .attacks import debug, irq, nmi, serror
 
-__all__ = ["debug", "irq", "nmi"]
+__all__ = ["debug", "irq", "nmi", "serror"]

@@ -1,6 +1,7 @@
 """Raises an exception at every instruction of functions that write to page tables."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from temper.errors import BootError
@@ -8,8 +9,10 @@ from temper.run.attacking import Target
 from temper.run.exceptions import (
     Breakpoint,
     Cpu,
+    FatalError,
     Interrupt,
     Nmi,
+    SError,
     end_program,
 )
 from temper.run.injection import Event, Function, Injector
@@ -29,25 +32,46 @@ _LONGEST = 10_000
 """Instructions that a call runs, with all that it calls."""
 
 _Found = Iterator[tuple[str, Sequence[int]]]
-_Handler = Callable[[Cpu], int]
-"""Returns the address of the first code that is no entry code."""
+_Handler = Callable[[Cpu], Sequence[int]]
+"""Returns addresses of what a handler runs that is no entry code, on both ways."""
 
 
 def debug(target: Target) -> _Found:
     """Yield what became of each breakpoint: see judges/README.md for the rows."""
-    return _raised_everywhere(
-        target, Breakpoint(target), lambda cpu: cpu.symbol("do_breakpoint")
-    )
+    return _raised_everywhere(target, Breakpoint(target), _as_nmi("do_breakpoint"))
 
 
 def irq(target: Target) -> _Found:
     """Yield what became of each interrupt, in the same way."""
-    return _raised_everywhere(target, Interrupt(target), _irq_handler)
+    return _raised_everywhere(
+        target, Interrupt(target), lambda cpu: (_irq_handler(cpu),)
+    )
 
 
 def nmi(target: Target) -> _Found:
     """Yield what became of each NMI that finds interrupts masked, in the same way."""
-    return _raised_everywhere(target, Nmi(target), _irq_handler)
+    return _raised_everywhere(target, Nmi(target), _as_nmi(_irq_handler))
+
+
+def serror(target: Target) -> _Found:
+    """Yield what became of each SError, in the same way.
+
+    Nothing, if the CPU has no SErrors that a kernel survives.
+    """
+    with suppress(FatalError):
+        yield from _raised_everywhere(target, SError(target), _as_nmi("do_serror"))
+        return
+    end_program(target)
+
+
+def _as_nmi(handler: str | Callable[[Cpu], int]) -> _Handler:
+    """Add what tells RCU of an NMI, and of what comes like one, to its handler."""
+
+    def addresses(cpu: Cpu) -> Sequence[int]:
+        first = cpu.symbol(handler) if isinstance(handler, str) else handler(cpu)
+        return cpu.symbol("ct_nmi_enter"), first, cpu.symbol("ct_nmi_exit")
+
+    return addresses
 
 
 def _irq_handler(cpu: Cpu) -> int:

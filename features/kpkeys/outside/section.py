@@ -1,5 +1,6 @@
 """What must hold when an exception splits a section."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from temper.run.exceptions import Cpu, Place
@@ -25,8 +26,8 @@ class SectionCall:
     kind: str
     returns_to: int
     stack: int
-    nested: int
-    """The first code of the event's handler that is no entry code."""
+    nested: Sequence[int]
+    """What the event's handler runs that must not have the rights: all of it does."""
     entry: int
     """Address of the entry that the function writes to."""
     open_at: int = field(default=-1, init=False)
@@ -34,11 +35,14 @@ class SectionCall:
     _rights: bool = field(default=False, init=False)
     """Whether it could be where an event came last: others come late in a guest that
     stands still so often."""
-    _looked: bool = field(default=False, init=False)
+    _looked_at: set[int] = field(default_factory=set, init=False)
+    """Of ``nested``."""
     _lost: int = field(default=0, init=False)
 
     @classmethod
-    def of(cls, cpu: Cpu, kind: str, handler: int, entry: int) -> "SectionCall":
+    def of(
+        cls, cpu: Cpu, kind: str, handler: Sequence[int], entry: int
+    ) -> "SectionCall":
         """Look at a call by a CPU that has just begun; ``handler``: see ``nested``."""
         returns_to, stack = cpu.register("x30"), cpu.register("sp")
         return cls(cpu, kind, returns_to, stack, handler, entry)
@@ -52,7 +56,7 @@ class SectionCall:
 
     def at_nested(self) -> int:
         """See whether the handler could write to the table."""
-        self._looked = True
+        self._looked_at.add(self.cpu.register("pc"))
         return HANDLED if self._writable() else 0
 
     def resumed(self) -> None:
@@ -62,7 +66,8 @@ class SectionCall:
 
     def returned(self) -> int:
         """See whether the caller could write to the table."""
-        unseen = NOT_LOOKED if self.open_at >= 0 and not self._looked else 0
+        taken, seen = self.open_at >= 0, self._looked_at >= set(self.nested)
+        unseen = NOT_LOOKED if taken and not seen else 0
         return self._lost | unseen | (KEPT if self._writable() else 0)
 
     def _writable(self) -> bool:

@@ -41,6 +41,8 @@ enum kind {
 	KIND_GIGABYTE,
 	/* Where a CPU that comes up finds its records */
 	KIND_OFFSETS,
+	/* Tables made after the kernel freed the attacker's page as one */
+	KIND_FORGED_FREE,
 };
 
 #endif

@@ -181,6 +181,22 @@ static int by_preemption(void)
 	return tried();
 }
 
+/*
+ * No section opened the register, so none is on record. The other runs next, before any
+ * interrupt, which would notice: it need not be woken, and nobody else is as urgent.
+ */
+static int by_switching_open(void)
+{
+	sched_set_fifo(attack.other);
+	leave_section();
+	local_irq_disable();
+	wake_up_process(attack.other);
+	open_register();
+	schedule();
+	local_irq_enable();
+	return sleep_until_tried();
+}
+
 static int by_sleep(void)
 {
 	wake_up_process(attack.other);
@@ -294,6 +310,28 @@ static void try_after_file_fault(void)
 	/* Otherwise the kernel has not mapped the pages as it does a file's. */
 	if (!is_mapped(attack.file + PAGE_SIZE))
 		attack.tried = false;
+}
+
+static bool leaked;
+
+static void on_leaky_irq_work(struct irq_work *work)
+{
+	enter_section();
+	smp_store_release(&leaked, true);
+}
+
+/* Nothing but the return from the interrupt may close the register in between. */
+static void try_after_leaky_interrupt(void)
+{
+	static struct irq_work work = IRQ_WORK_INIT_HARD(on_leaky_irq_work);
+	unsigned long end = jiffies + PATIENCE;
+
+	WRITE_ONCE(leaked, false);
+	irq_work_queue(&work);
+	while (!smp_load_acquire(&leaked) && time_before(jiffies, end))
+		cpu_relax();
+	if (leaked)
+		try_to_write();
 }
 
 /* No section opened the register, so none closes it: the next interrupt must notice. */
@@ -456,6 +494,8 @@ static const struct {
 				     .thread = adding_thread },
 	[KPKEYS_LEVEL_FILE_FAULT] = { NULL, NO_THREAD, try_after_file_fault, true },
 	[KPKEYS_LEVEL_VMALLOC] = { by_vmalloc, NO_THREAD, try_to_write, .gives_way = true },
+	[KPKEYS_LEVEL_SWITCHED_OPEN] = { by_switching_open, CPU_HERE, .gives_way = true },
+	[KPKEYS_LEVEL_LEAKY_INTERRUPT] = { NULL, NO_THREAD, try_after_leaky_interrupt, true },
 };
 
 static int in_section(u32 context)

@@ -47,6 +47,10 @@ enum kpkeys_level_context {
 	KPKEYS_LEVEL_FILE_FAULT,
 	/* The thread itself, after it has left a section in which it used vmalloc */
 	KPKEYS_LEVEL_VMALLOC,
+	/* Another thread, after one that had the register open without a section */
+	KPKEYS_LEVEL_SWITCHED_OPEN,
+	/* The thread itself, after an interrupt that left a section of its own open */
+	KPKEYS_LEVEL_LEAKY_INTERRUPT,
 	KPKEYS_LEVEL_CONTEXTS,
 };
 

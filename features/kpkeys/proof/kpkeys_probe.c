@@ -6,11 +6,13 @@
  *
  * It works on any kernel, and does not judge.
  */
+#include <linux/bitfield.h>
 #include <linux/completion.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
 #include <linux/kthread.h>
+#include <linux/log2.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -52,6 +54,14 @@ static void find_tops(struct kpkeys_probe_places *places)
 	places->memory = page_offset_base;
 }
 #else
+/* As many as the CPU walks: a kernel can be built for more of them. */
+static unsigned int levels_walked(void)
+{
+	unsigned int bits = 64 - FIELD_GET(TCR_T1SZ_MASK, read_sysreg(tcr_el1));
+
+	return DIV_ROUND_UP(bits - PAGE_SHIFT, PAGE_SHIFT - ilog2(sizeof(u64)));
+}
+
 static void find_tops(struct kpkeys_probe_places *places)
 {
 	/* Where the direct map begins there can be nothing: it is moved about. */
@@ -60,7 +70,9 @@ static void find_tops(struct kpkeys_probe_places *places)
 	places->top = virt_to_phys(current->mm->pgd);
 	places->kernel_top = read_sysreg(ttbr1_el1) & GENMASK_ULL(47, PAGE_SHIFT);
 	places->constant_top = 1;
-	places->levels = CONFIG_PGTABLE_LEVELS;
+	if (IS_ENABLED(CONFIG_UNMAP_KERNEL_AT_EL0))
+		places->trampoline_top = places->kernel_top - TRAMP_SWAPPER_OFFSET;
+	places->levels = levels_walked();
 	places->memory = (unsigned long)__va(first);
 	places->direct_map = places->memory - first;
 }
@@ -254,6 +266,29 @@ static long map_far(struct probe *probe, __u64 __user *user)
 	return put_user((unsigned long)probe->far, user);
 }
 
+typedef void (*free_pages_t)(struct page *page, unsigned int order);
+
+/* The list that the kernel frees tables by, and struct page, are ordinary memory. */
+static long free_as_table(struct kpkeys_probe_freed __user *user)
+{
+	struct kpkeys_probe_freed wanted;
+	struct page *page;
+
+	if (copy_from_user(&wanted, user, sizeof(wanted)))
+		return -EFAULT;
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!page)
+		return -ENOMEM;
+	wanted.address = (unsigned long)page_address(page);
+	if (wanted.how) {
+		set_bit(PG_owner_priv_1, &page->flags);
+		((free_pages_t)(unsigned long)wanted.how)(page, 0);
+	} else {
+		__free_page(page);
+	}
+	return copy_to_user(user, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+
 static long kpkeys_probe_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct probe *probe = file->private_data;
@@ -280,6 +315,8 @@ static long kpkeys_probe_ioctl(struct file *file, unsigned int cmd, unsigned lon
 		return split_block(probe);
 	case KPKEYS_PROBE_FAR:
 		return map_far(probe, user);
+	case KPKEYS_PROBE_FREED:
+		return free_as_table(user);
 	default:
 		return -ENOTTY;
 	}

@@ -13,10 +13,12 @@
  *
  * @top: physical address of the top table of the calling process
  * @kernel_top: that of the kernel's own, which may be the same
- * @constant_top: 1 if the latter is constant data, which nobody can write; or else 0
+ * @trampoline_top: that of what an entry from user mode runs on under page table
+ *                  isolation of arm64; 0 if the kernel makes none
+ * @constant_top: 1 if these two are constant data, which nobody can write; or else 0
  * @user_top: what to add to a top table's address for the one that user mode runs on
  *            under page table isolation; 0 if the kernel makes none
- * @levels: number of page table levels: 4 or 5
+ * @levels: number of page table levels: 3 to 5
  * @mm_pgd: offset in struct mm_struct of the address of its top table
  * @direct_map: address of the direct map of all physical memory, if that began at 0
  * @memory: where in the direct map there is some
@@ -26,6 +28,7 @@
 struct kpkeys_probe_places {
 	__u64 top;
 	__u64 kernel_top;
+	__u64 trampoline_top;
 	__u64 constant_top;
 	__u64 user_top;
 	__u64 levels;
@@ -71,6 +74,17 @@ struct kpkeys_probe_store {
 	__u64 value;
 };
 
+/*
+ * A page of the attacker's that the kernel frees as if it had been a page table.
+ *
+ * @how: the address of kpkeys_free_pages(), or 0 if the kernel has none
+ * @address: out: where the page is in the direct map
+ */
+struct kpkeys_probe_freed {
+	__u64 how;
+	__u64 address;
+};
+
 /* Sizes of the areas and blocks below. */
 #define KPKEYS_PROBE_AREA_SIZE  (64UL << 20)
 #define KPKEYS_PROBE_BLOCK_SIZE (2UL << 20)
@@ -94,5 +108,7 @@ struct kpkeys_probe_store {
 #define KPKEYS_PROBE_STORE _IOW('P', 7, struct kpkeys_probe_store)
 /* In: an address of the caller's. Out: that of the flags of its mapping, in the kernel. */
 #define KPKEYS_PROBE_VMA_FLAGS _IOWR('P', 8, __u64)
+/* Make a page, and have the kernel free it as it frees its tables. */
+#define KPKEYS_PROBE_FREED _IOWR('P', 10, struct kpkeys_probe_freed)
 
 #endif

@@ -91,7 +91,7 @@ static void try_once(int device, struct kpkeys_level_attack attack)
 static bool warns(unsigned int context)
 {
 	return context == KPKEYS_LEVEL_WARNING || context == KPKEYS_LEVEL_OPEN_REGISTER ||
-	       context == KPKEYS_LEVEL_OPEN_SECTION;
+	       context == KPKEYS_LEVEL_OPEN_SECTION || context == KPKEYS_LEVEL_LEAKY_INTERRUPT;
 }
 
 /* Not everywhere is there a breakpoint that is no warning, or an NMI. */

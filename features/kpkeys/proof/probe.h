@@ -80,4 +80,15 @@ static inline uint64_t probe_make(int probe, unsigned long request)
 	return ioctl(probe, request, &address) ? 0 : address;
 }
 
+/* Return the address of a page of the attacker's that the kernel took for a freed table. */
+static inline uint64_t probe_freed(int probe, uint64_t how)
+{
+	struct kpkeys_probe_freed wanted = { .how = how };
+
+	if (!ioctl(probe, KPKEYS_PROBE_FREED, &wanted))
+		return wanted.address;
+	perror("a page that is freed as a table");
+	exit(1);
+}
+
 #endif

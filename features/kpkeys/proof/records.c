@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "record.h"
 #include "symbol.h"
+#include "taken.h"
 
 enum { CPUS = 2 };
 
@@ -94,26 +95,14 @@ static void offer_page(const struct tables *t, uint64_t page)
 	probe_store(t->probe, cache + CACHE_COUNT, 1);
 }
 
-/* Whether tables of the space are in the page. */
-static bool was_taken(const struct tables *t, uint64_t page, uint64_t space)
-{
-	for (enum level level = PTE; level < PGD; level++)
-		if ((find_entry(t, space, level).address & -(uint64_t)PAGE_SIZE) == page)
-			return true;
-	return false;
-}
-
 static void try_page(const struct tables *t, uint64_t page)
 {
 	uint64_t counts = read_word(t, counts_of(t, page)), space;
 
 	offer_page(t, page);
 	space = new_space();
-	if (was_taken(t, page, space)) {
-		print_write(KIND_FORGED_POOL,
-			    (struct kpkeys_try){ .landed = 1, .code = KPKEYS_NO_FAULT });
+	if (took(t, page, space, KIND_FORGED_POOL))
 		return;
-	}
 	probe_store(t->probe, counts_of(t, page), counts);
 	/* It may be as easy to write to a table that is the kernel's own. */
 	attack(t, find_entry(t, space, PTE), KIND_FORGED_POOL);

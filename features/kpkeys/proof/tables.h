@@ -84,13 +84,13 @@ static inline uint64_t read_word(const struct tables *t, uint64_t address)
 /* The entries of a missing level are in the level below it. */
 static inline bool level_exists(const struct tables *t, enum level level)
 {
-	return level != P4D || t->places.levels == 5;
+	return level == PGD || level + 1UL < t->places.levels;
 }
 
 /* How much one entry of a level maps. */
 static inline uint64_t level_size(const struct tables *t, enum level level)
 {
-	unsigned int below = level == PGD && t->places.levels == 4 ? P4D : level;
+	uint64_t below = level == PGD ? t->places.levels - 1 : level;
 
 	return PAGE_SIZE << below * LEVEL_SHIFT;
 }
@@ -167,7 +167,7 @@ static inline void find_tables(const struct tables *t, uint64_t table, enum leve
 
 	if (!pages_add(found, table) || level == PTE)
 		return;
-	if (!level_exists(t, below))
+	while (!level_exists(t, below))
 		below--;
 	read_entries(t, table, 0, entries, ENTRIES);
 	for (size_t i = first; i < end; i++) {

@@ -18,7 +18,8 @@
 /* The key need not stop what nobody can write. */
 static bool constant(const struct tables *t, uint64_t table)
 {
-	return t->places.constant_top && table == t->places.kernel_top;
+	return t->places.constant_top &&
+	       (table == t->places.kernel_top || table == t->places.trampoline_top);
 }
 
 static void attack_all(const struct tables *t, const struct pages *found, enum kind kind)
@@ -230,15 +231,17 @@ static void try_image(const struct tables *t, const struct pages *found, struct 
 	}
 }
 
-/* All tables of the kernel, including those that it uses to patch its code. */
+/* All tables of the kernel, including those that it uses to patch its code and to enter. */
 static void try_boot(const struct tables *kernel, const struct tables *poking, struct symbols s)
 {
-	uint64_t pair = kernel->places.user_top;
+	uint64_t pair = kernel->places.user_top, trampoline = kernel->places.trampoline_top;
 	struct pages found = {};
 
 	find_tables(kernel, kernel->top, PGD, KERNEL_FIRST, ENTRIES, &found);
 	if (pair)
 		find_tables(kernel, kernel->top + pair, PGD, KERNEL_FIRST, ENTRIES, &found);
+	if (trampoline)
+		find_tables(kernel, trampoline, PGD, KERNEL_FIRST, ENTRIES, &found);
 	if (poking->top)
 		find_tables(poking, poking->top, PGD, 0, USER_END, &found);
 	attack_all(kernel, &found, KIND_BOOT);

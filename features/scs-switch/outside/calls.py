@@ -1,7 +1,7 @@
 """What must hold when a function that switches stacks has returned."""
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -155,12 +155,12 @@ class SwitchCall:
     places: list[Place | Span | Masks]
     tasks: dict[int, int]
     """The tasks whose stacks are in use meanwhile, and their SCS pointers."""
-    nested: int = field(init=False)
+    nested: Sequence[int] = field(init=False)
     _harmful: int | None = field(default=None, init=False)
     """What was in the register of the SCS pointer, but is none."""
 
     def __post_init__(self) -> None:
-        self.nested = self.cpu.symbol("call_on_irq_stack")
+        self.nested = (self.cpu.symbol("call_on_irq_stack"),)
 
     def taken(self) -> int:
         """Have handlers save return addresses in the free part of a shadow stack."""

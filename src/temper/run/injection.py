@@ -56,8 +56,8 @@ class Call(Protocol):
     """Address of the code that it returns to."""
     stack: int
     """The stack pointer there."""
-    nested: int
-    """Address of code by which a handler of the event may do harm."""
+    nested: Sequence[int]
+    """Addresses of code by which a handler of the event may do harm."""
 
     def taken(self) -> int:
         """Say what is wrong where the CPU takes the event, and prevent harm by it.
@@ -66,7 +66,7 @@ class Call(Protocol):
         """
 
     def at_nested(self) -> int:
-        """Do the same where the handler has got to ``nested``."""
+        """Do the same where the handler has got to one of ``nested``."""
 
     def resumed(self) -> None:
         """Undo what prevents harm, once the CPU is back in the function."""
@@ -216,9 +216,9 @@ class Injector:
         """Let the handler return to where it came; say what was wrong meanwhile."""
         cpu, call = begun.cpu, begun.call
         wrong = 0
-        while self._runs_to(begun, back, End(call.nested)) != back:
+        while self._runs_to(begun, back, *map(End, call.nested)) != back:
             wrong |= call.at_nested()
-            if self._pc(cpu) == call.nested:
+            if self._pc(cpu) in call.nested:
                 self.gdb.step(cpu)
         call.resumed()
         return wrong
