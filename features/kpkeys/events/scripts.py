@@ -110,6 +110,35 @@ def hotplug_memory(leader: Leader) -> dict[str, int]:
     return seen
 
 
+def resize_memory(leader: Leader) -> dict[str, int]:
+    """Let the guest have more memory, use it, and take it back."""
+    backend = f"memory-backend-ram,id=ram,size={_DIMM}"
+    device = "virtio-mem-pci,id=more,memdev=ram,requested-size=0"
+    hardware = ("-object", backend, "-device", device)
+    with leader.boot("memhp_default_state=online_movable", hardware) as guest:
+        guest.ready()
+        before = _memory_size(guest)
+        for _ in range(_TIMES):
+            _request(guest, _DIMM)
+            guest.wait_until(lambda: _memory_size(guest) == before + _DIMM, "memory")
+            guest.do("use 700")
+            seen = check(guest, leader.cpus)
+            _request(guest, 0)
+            guest.wait_until(lambda: _memory_size(guest) == before, "end of it")
+            check(guest, leader.cpus)
+    return seen
+
+
+def _request(guest: Guest, size: int) -> None:
+    """Say how much more memory the guest is to have, which its driver arranges."""
+    guest.ask(
+        "qom-set",
+        path="/machine/peripheral/more",
+        property="requested-size",
+        value=size,
+    )
+
+
 def _memory_size(guest: Guest) -> int:
     present = re.findall(r"present +(\d+)", guest.do("read /proc/zoneinfo"))
     return sum(map(int, present)) * _PAGE

@@ -51,6 +51,8 @@ class Watch:
         self._by_twins = [name for name in run.plan.deciding if proofs[name].twins]
         self._by_one = [name for name in run.plan.deciding if not proofs[name].twins]
         self._booted = {boot.facts.slot for boot in run.boots}
+        # Judging takes seconds, and is asked for more than once.
+        self._found: dict[str, Notice | None] = {}
         self._boots: dict[str, list[StoredBoot]] = {}
         for boot in run.boots:
             self._boots.setdefault(boot.facts.variant, []).append(boot)
@@ -124,6 +126,11 @@ class Watch:
 
     def _noticed_by_one(self, variant: str) -> Notice | None:
         """Return what notices first that something is wrong, without the twins."""
+        if variant not in self._found:
+            self._found[variant] = self._look_alone(variant)
+        return self._found[variant]
+
+    def _look_alone(self, variant: str) -> Notice | None:
         if not self._alone(variant):
             return None
         looks = {
