@@ -98,7 +98,7 @@ class Listed:
     def _planned(self) -> KernelPlan:
         """Return the kernel as events and stress plan it, which is for one variant."""
         (feature,) = map(feature_named, self.features)
-        feature = as_hardened(feature, self.variant)
+        feature = as_hardened(feature.for_arch(self.arch), self.variant)
         planner = Planner(arch_named(self.arch), Cache())
         if self.trial == "events":
             # One that needs nothing of the host.

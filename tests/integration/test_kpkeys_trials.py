@@ -44,20 +44,22 @@ def test_under_stress_no_bug_is_found(arch: str, kernel: str, tmp_path: Path) ->
 
 
 KPKEYS = feature_named("kpkeys")
-SABOTAGED = as_hardened(KPKEYS, "none")
+SABOTAGED = as_hardened(KPKEYS.for_arch(ARCH.name), "none")
+SABOTAGED_ARM64 = as_hardened(KPKEYS.for_arch("arm64"), "none")
+OFF, UNKEYED_VMEMMAP = "kpkeys_pgtables=off", "kpkeys_sabotage=unkeyed-vmemmap"
 NOT_PROTECTED, LANDS = "not protected", "panic in a section: a write lands"
 
 
 @pytest.mark.parametrize(
     ("event", "option", "finding"),
     [
-        ("hotplug_cpu", "kpkeys_pgtables=off", NOT_PROTECTED),
-        ("hotplug_memory", "kpkeys_pgtables=off", NOT_PROTECTED),
+        ("hotplug_cpu", OFF, NOT_PROTECTED),
+        ("hotplug_memory", OFF, NOT_PROTECTED),
         # Tables that only added memory has.
-        ("hotplug_memory", "kpkeys_sabotage=unkeyed-vmemmap", NOT_PROTECTED),
+        ("hotplug_memory", UNKEYED_VMEMMAP, NOT_PROTECTED),
         ("hotplug_memory", "kpkeys_sabotage=none", None),
-        ("machine_check", "kpkeys_pgtables=off", NOT_PROTECTED),
-        ("panic", "kpkeys_pgtables=off", LANDS),
+        ("machine_check", OFF, NOT_PROTECTED),
+        ("panic", OFF, LANDS),
         # The handler of the double fault runs with the rights of what it interrupts.
         ("stack_overflow", "kpkeys_sabotage=nmi-open", LANDS),
         ("panic", "kpkeys_sabotage=none", None),
@@ -70,12 +72,20 @@ def test_an_event_shows_what_is_not_protected(
 
 
 @pytest.mark.parametrize(
-    ("event", "finding"), [("hotplug_cpu", NOT_PROTECTED), ("stack_overflow", LANDS)]
+    ("event", "option", "finding", "feature"),
+    [
+        ("hotplug_cpu", OFF, NOT_PROTECTED, KPKEYS),
+        ("stack_overflow", OFF, LANDS, KPKEYS),
+        ("resize_memory", OFF, NOT_PROTECTED, KPKEYS),
+        ("resize_memory", UNKEYED_VMEMMAP, NOT_PROTECTED, SABOTAGED_ARM64),
+        ("resize_memory", "kpkeys_sabotage=none", None, SABOTAGED_ARM64),
+    ],
 )
-def test_an_event_shows_it_on_arm64(event: str, finding: str) -> None:
+def test_an_event_shows_it_on_arm64(
+    event: str, option: str, finding: str | None, feature: Feature
+) -> None:
     arch = arch_named("arm64")
-    machine = new_machine(Overlays, arch)
-    look_after(event, "kpkeys_pgtables=off", finding, KPKEYS, machine, arch)
+    look_after(event, option, finding, feature, new_machine(Overlays, arch), arch)
 
 
 def look_after(

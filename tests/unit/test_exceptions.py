@@ -32,7 +32,9 @@ WRITES = {
     0xD510_0240: "MDSCR_EL1",
     0xD51C_5260: "VSESR_EL2",
     0xD51C_1100: "HCR_EL2",
+    0xD518_4000: "SPSR_EL1",
 }
+READS = {0xD538_4000: "SPSR_EL1"}
 ROUTED, PENDING = 1 << 5, 1 << 8
 
 
@@ -41,7 +43,9 @@ class Cpu:
     """In the place of Gdb: one CPU that can only read registers of the system."""
 
     registers: dict[str, int] = field(
-        default_factory=lambda: ({"pc": HERE, "x0": 22, "MDSCR_EL1": 1, "HCR_EL2": 2})
+        default_factory=lambda: {
+            **{"pc": HERE, "x0": 22, "cpsr": 0x3C5, "MDSCR_EL1": 1, "HCR_EL2": 2}
+        }
     )
     code: dict[int, int] = field(default_factory=lambda: {PHYSICAL: NOP})
     written: list[tuple[str, int]] = field(default_factory=list)
@@ -52,7 +56,7 @@ class Cpu:
         return self.registers[name]
 
     def set_register(self, _cpu: int, name: str, value: int) -> None:
-        assert name in ("x0", "pc")
+        assert name in ("x0", "pc", "cpsr")
         self.registers[name] = value
 
     def word(self, _cpu: int, address: int) -> int:
@@ -75,6 +79,8 @@ class Cpu:
             self.level, self.registers["pc"] = 2, HYPERVISOR
         elif word == FEATURES:
             self.registers["x0"] = self.features
+        elif word in READS:
+            self.registers["x0"] = self.registers[READS[word]]
         elif word == BACK:
             assert self.level == 2
             self.level = 1
@@ -166,6 +172,33 @@ def test_an_serror_that_was_taken_needs_no_end() -> None:
     event.taken(1)
     assert not event.withdrawn(1)
     assert cpu.written == written
+
+
+def test_an_interrupt_that_is_due_does_not_come_before_an_serror() -> None:
+    """QEMU has that order; the kernel comes back to where it takes interrupts."""
+    cpu = Cpu()
+    cpu.registers["cpsr"] = 0x6000_0005
+    event = SError(target(cpu))
+    event.raised(1)
+    assert cpu.registers["cpsr"] == 0x6000_0085
+    cpu.registers["SPSR_EL1"] = cpu.registers["cpsr"]
+    event.taken(1)
+    assert cpu.registers["SPSR_EL1"] == 0x6000_0005
+    assert notices_nothing(cpu)
+    written = list(cpu.written)
+    event.taken(1)
+    assert cpu.written == written
+
+
+@pytest.mark.parametrize("masked", [0x80, 0x100, 0x180])
+def test_what_masks_interrupts_or_an_serror_stays_as_it_is(masked: int) -> None:
+    cpu = Cpu()
+    cpu.registers["cpsr"] = 5 | masked
+    event = SError(target(cpu))
+    event.raised(1)
+    assert cpu.registers["cpsr"] == 5 | masked
+    event.taken(1)
+    assert "SPSR_EL1" not in cpu.registers
 
 
 @pytest.mark.parametrize(

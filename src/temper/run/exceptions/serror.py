@@ -4,7 +4,7 @@ It waits where it is masked. That it was corrected makes its handler do nothing 
 only CPUs with the RAS extension can say so.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from temper.run.exceptions.exception import KernelException
@@ -12,6 +12,10 @@ from temper.run.exceptions.instruction import Place
 
 _SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
 _GET_FEATURES = 0xD538_0400  # mrs x0, id_aa64pfr0_el1
+_GET_SAVED, _SET_SAVED = 0xD538_4000, 0xD518_4000  # mrs, msr: x0, spsr_el1
+
+# Of PSTATE, and of what is saved of it.
+_INTERRUPTS = 1 << 7
 
 # Of these features: 0 if there is no RAS extension.
 _RAS = 0xF << 28
@@ -32,6 +36,8 @@ class SError(KernelException):
 
     VECTOR: ClassVar[int] = 0x380
     MASK: ClassVar[int] = 1 << 8
+    _uninterrupted: set[int] = field(default_factory=set, init=False)
+    """CPUs that take no interrupt until it comes: QEMU has them take one first."""
 
     def raised(self, cpu: int) -> None:
         """Make it pending; raise FatalError if every kernel would end by it."""
@@ -41,6 +47,18 @@ class SError(KernelException):
         if not features & _RAS:
             raise FatalError
         self._configure(cpu, self._configured(cpu) | _ROUTED | _PENDING)
+        state = self.target.gdb.register(cpu, "cpsr")
+        if not state & (self.MASK | _INTERRUPTS):
+            self.target.gdb.set_register(cpu, "cpsr", state | _INTERRUPTS)
+            self._uninterrupted.add(cpu)
+
+    def taken(self, cpu: int) -> None:
+        """Have the kernel come back to where it takes interrupts, if it did there."""
+        if cpu in self._uninterrupted:
+            self._uninterrupted.remove(cpu)
+            place = Place.of(self.target, cpu)
+            place.run(_SET_SAVED, place.run(_GET_SAVED) & ~_INTERRUPTS)
+            place.restore()
 
     def withdrawn(self, cpu: int) -> bool:
         """Return whether it was still pending."""
