@@ -33,6 +33,7 @@ enum { CPU_HERE, CPU_ELSEWHERE };
 /* Much longer than anything here takes, which is microseconds. */
 enum { PATIENCE = 60 * HZ };
 
+typedef long (*system_call_t)(const struct pt_regs *regs);
 typedef pid_t (*user_mode_thread_t)(int (*fn)(void *), void *arg, unsigned long flags);
 
 /* The attack under way. */
@@ -55,6 +56,8 @@ static struct {
 	/* Where the pages of a file are mapped, and what nobody has looked at, of ours. */
 	unsigned long file;
 	unsigned long fault;
+	system_call_t call;
+	u64 arguments[KPKEYS_LEVEL_ARGUMENTS];
 } attack;
 
 static DEFINE_MUTEX(attack_lock);
@@ -283,6 +286,16 @@ static void try_after_others(void)
 	try_to_write();
 }
 
+/* The return to user mode would close a register that is left open. */
+static void try_after_call(void)
+{
+	struct pt_regs regs = {};
+
+	set_arguments(&regs, attack.arguments);
+	if (!IS_ERR_VALUE(attack.call(&regs)))
+		try_to_write();
+}
+
 static void on_idle_irq_work(struct irq_work *work)
 {
 }
@@ -496,6 +509,7 @@ static const struct {
 	[KPKEYS_LEVEL_VMALLOC] = { by_vmalloc, NO_THREAD, try_to_write, .gives_way = true },
 	[KPKEYS_LEVEL_SWITCHED_OPEN] = { by_switching_open, CPU_HERE, .gives_way = true },
 	[KPKEYS_LEVEL_LEAKY_INTERRUPT] = { NULL, NO_THREAD, try_after_leaky_interrupt, true },
+	[KPKEYS_LEVEL_AFTER_CALL] = { NULL, NO_THREAD, try_after_call, true },
 };
 
 static int in_section(u32 context)
@@ -559,6 +573,8 @@ static int run_attack(const struct kpkeys_level_attack *asked)
 	attack.user_mode_thread = (user_mode_thread_t)(unsigned long)asked->user_mode_thread;
 	attack.file = asked->file;
 	attack.fault = asked->fault;
+	attack.call = (system_call_t)(unsigned long)asked->call;
+	memcpy(attack.arguments, asked->arguments, sizeof(attack.arguments));
 	reinit_completion(&attack.done);
 	if (!contexts[context].no_section)
 		error = try_in_section(context);
@@ -587,7 +603,8 @@ static long checked_attack(struct kpkeys_level_attack __user *user)
 
 	if (copy_from_user(&asked, user, sizeof(asked)))
 		return -EFAULT;
-	if (asked.context >= ARRAY_SIZE(contexts) || !asked.init_mm || !asked.user_mode_thread)
+	if (asked.context >= ARRAY_SIZE(contexts) || !asked.init_mm || !asked.user_mode_thread ||
+	    !asked.call != (asked.context != KPKEYS_LEVEL_AFTER_CALL))
 		return -EINVAL;
 	if (raw_smp_processor_id() != CPU_HERE || !cpu_online(CPU_ELSEWHERE))
 		return -ENODEV;

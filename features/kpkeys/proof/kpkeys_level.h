@@ -51,8 +51,13 @@ enum kpkeys_level_context {
 	KPKEYS_LEVEL_SWITCHED_OPEN,
 	/* The thread itself, after an interrupt that left a section of its own open */
 	KPKEYS_LEVEL_LEAKY_INTERRUPT,
+	/* The thread itself, in a system call after what that does */
+	KPKEYS_LEVEL_AFTER_CALL,
 	KPKEYS_LEVEL_CONTEXTS,
 };
+
+/* Of a system call */
+#define KPKEYS_LEVEL_ARGUMENTS 5
 
 /*
  * @context: enum kpkeys_level_context
@@ -62,6 +67,8 @@ enum kpkeys_level_context {
  *        memory and that nobody has looked at there
  * @fault: for KPKEYS_LEVEL_EXCEPTION on arm64: where the device is mapped, if nobody has
  *         looked at it there
+ * @call: for KPKEYS_LEVEL_AFTER_CALL: the address of the system call's function
+ * @arguments: what it gets; it must not fail
  * @end: how the write ended
  */
 struct kpkeys_level_attack {
@@ -71,6 +78,8 @@ struct kpkeys_level_attack {
 	__u64 user_mode_thread;
 	__u64 file;
 	__u64 fault;
+	__u64 call;
+	__u64 arguments[KPKEYS_LEVEL_ARGUMENTS];
 	struct kpkeys_try end;
 };
 

@@ -36,6 +36,17 @@ static uint64_t map_file(void)
 	return ((uintptr_t)memory + AROUND - 1) & -(uint64_t)AROUND;
 }
 
+/* Memory that is there. */
+static char *map_pages(size_t size)
+{
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		fail("mmap");
+	return memory;
+}
+
 /* The module knows no page that would have to be there. */
 static uint64_t map_device(int device)
 {
@@ -65,6 +76,44 @@ static void try_in(int device, struct kpkeys_level_attack attack)
 	}
 }
 
+#ifdef __x86_64__
+#define CALL(name) "__x64_sys_" #name
+#else
+#define CALL(name) "__arm64_sys_" #name
+#endif
+
+/* The kernel's function, and what it gets; memory and size come first. */
+struct call {
+	const char *function;
+	uint64_t arguments[KPKEYS_LEVEL_ARGUMENTS];
+};
+
+static void try_after(int device, struct kpkeys_level_attack attack, struct call call)
+{
+	attack.call = symbol(call.function);
+	memcpy(attack.arguments, call.arguments, sizeof(attack.arguments));
+	try_in(device, attack);
+}
+
+/* System calls that change entries of page tables, by themselves or by faults. */
+static void try_after_calls(int device, struct kpkeys_level_attack attack)
+{
+	uint64_t old = (uintptr_t)map_pages(AROUND), new = (uintptr_t)map_pages(AROUND);
+	const struct call calls[] = {
+		{ CALL(madvise), { attack.file, AROUND / 2, MADV_POPULATE_READ } },
+		{ CALL(madvise), { old, AROUND, MADV_COLD } },
+		{ CALL(madvise), { old, AROUND, MADV_FREE } },
+		{ CALL(mprotect), { old, AROUND, PROT_READ } },
+		{ CALL(mprotect), { old, AROUND, PROT_READ | PROT_WRITE } },
+		{ CALL(mremap), { old, AROUND, AROUND, MREMAP_MAYMOVE | MREMAP_FIXED, new } },
+		{ CALL(madvise), { new, AROUND, MADV_DONTNEED } },
+		{ CALL(munmap), { new, AROUND } },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		try_after(device, attack, calls[i]);
+}
+
 /* In a process of its own, so that a level that is stuck ends with the process. */
 static void try_once(int device, struct kpkeys_level_attack attack)
 {
@@ -74,7 +123,10 @@ static void try_once(int device, struct kpkeys_level_attack attack)
 	if (child == 0) {
 		attack.file = map_file();
 		attack.fault = map_device(device);
-		try_in(device, attack);
+		if (attack.context == KPKEYS_LEVEL_AFTER_CALL)
+			try_after_calls(device, attack);
+		else
+			try_in(device, attack);
 		while (wait(NULL) > 0)
 			;
 		_exit(0);

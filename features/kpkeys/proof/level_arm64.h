@@ -6,6 +6,11 @@
 #include <linux/mman.h>
 #include <linux/perf_event.h>
 
+static void set_arguments(struct pt_regs *regs, const u64 *arguments)
+{
+	memcpy(regs->regs, arguments, sizeof(*arguments) * KPKEYS_LEVEL_ARGUMENTS);
+}
+
 static vm_fault_t on_fault(struct vm_fault *fault)
 {
 	if (current == READ_ONCE(attack.writer) && nobody_tried())

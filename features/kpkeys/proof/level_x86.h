@@ -13,6 +13,15 @@
 #define MSR_IA32_PKRS 0x6e1
 #endif
 
+static void set_arguments(struct pt_regs *regs, const u64 *arguments)
+{
+	regs->di = arguments[0];
+	regs->si = arguments[1];
+	regs->dx = arguments[2];
+	regs->r10 = arguments[3];
+	regs->r8 = arguments[4];
+}
+
 /* The address at which on_die() continues. */
 static unsigned long resume;
 
