@@ -604,7 +604,7 @@ static long checked_attack(struct kpkeys_level_attack __user *user)
 	if (copy_from_user(&asked, user, sizeof(asked)))
 		return -EFAULT;
 	if (asked.context >= ARRAY_SIZE(contexts) || !asked.init_mm || !asked.user_mode_thread ||
-	    !asked.call != (asked.context != KPKEYS_LEVEL_AFTER_CALL))
+	    !!asked.call != (asked.context == KPKEYS_LEVEL_AFTER_CALL))
 		return -EINVAL;
 	if (raw_smp_processor_id() != CPU_HERE || !cpu_online(CPU_ELSEWHERE))
 		return -ENODEV;
