@@ -6,6 +6,7 @@ Each function brings one about and returns what its checks looked at afterwards.
 import re
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from temper.errors import BootError
@@ -20,6 +21,8 @@ _ALARM, _NAP_S = "/sys/class/rtc/rtc0/wakealarm", 15
 _HOTPLUGS = 20
 _DIMM, _SWAP = 512 << 20, 1 << 30
 _DRIVE, _DISK_DEVICE = "if=none,format=raw,id=disk", "virtio-blk-pci,drive=disk"
+# What can be emptied again.
+_MOVABLE = "memhp_default_state=online_movable"
 # Its struct pages too need tables that nothing else does.
 _FAR = 64 << 30
 _SWAP_MAGIC = b"SWAPSPACE2"
@@ -88,26 +91,22 @@ def suspend_to_ram(leader: Leader) -> dict[str, int]:
 
 def hotplug_memory(leader: Leader) -> dict[str, int]:
     """Plug in memory, use it, empty it and unplug it."""
-    with leader.boot("memhp_default_state=online_movable") as guest:
+
+    def plug() -> None:
+        guest.ask(
+            "object-add",
+            **{"qom-type": "memory-backend-ram", "id": "ram", "size": _DIMM},
+        )
+        guest.ask("device_add", driver="pc-dimm", id="dimm", memdev="ram", addr=_FAR)
+
+    def unplug() -> None:
+        guest.ask("device_del", id="dimm")
+        guest.event("DEVICE_DELETED")
+        guest.ask("object-del", id="ram")
+
+    with leader.boot(_MOVABLE) as guest:
         guest.ready()
-        before = _memory_size(guest)
-        for _ in range(_TIMES):
-            guest.ask(
-                "object-add",
-                **{"qom-type": "memory-backend-ram", "id": "ram", "size": _DIMM},
-            )
-            guest.ask(
-                "device_add", driver="pc-dimm", id="dimm", memdev="ram", addr=_FAR
-            )
-            guest.wait_until(lambda: _memory_size(guest) == before + _DIMM, "memory")
-            guest.do("use 700")
-            seen = check(guest, leader.cpus)
-            guest.ask("device_del", id="dimm")
-            guest.event("DEVICE_DELETED")
-            guest.ask("object-del", id="ram")
-            guest.wait_until(lambda: _memory_size(guest) == before, "end of it")
-            check(guest, leader.cpus)
-    return seen
+        return _add_and_take(guest, leader.cpus, plug, unplug)
 
 
 def resize_memory(leader: Leader) -> dict[str, int]:
@@ -115,17 +114,29 @@ def resize_memory(leader: Leader) -> dict[str, int]:
     backend = f"memory-backend-ram,id=ram,size={_DIMM}"
     device = "virtio-mem-pci,id=more,memdev=ram,requested-size=0"
     hardware = ("-object", backend, "-device", device)
-    with leader.boot("memhp_default_state=online_movable", hardware) as guest:
+    with leader.boot(_MOVABLE, hardware) as guest:
         guest.ready()
-        before = _memory_size(guest)
-        for _ in range(_TIMES):
-            _request(guest, _DIMM)
-            guest.wait_until(lambda: _memory_size(guest) == before + _DIMM, "memory")
-            guest.do("use 700")
-            seen = check(guest, leader.cpus)
-            _request(guest, 0)
-            guest.wait_until(lambda: _memory_size(guest) == before, "end of it")
-            check(guest, leader.cpus)
+        return _add_and_take(
+            guest,
+            leader.cpus,
+            lambda: _request(guest, _DIMM),
+            lambda: _request(guest, 0),
+        )
+
+
+def _add_and_take(
+    guest: Guest, cpus: int, add: Callable[[], None], take: Callable[[], None]
+) -> dict[str, int]:
+    """Use memory that comes and goes; return what the checks looked at meanwhile."""
+    before = _memory_size(guest)
+    for _ in range(_TIMES):
+        add()
+        guest.wait_until(lambda: _memory_size(guest) == before + _DIMM, "memory")
+        guest.do("use 700")
+        seen = check(guest, cpus)
+        take()
+        guest.wait_until(lambda: _memory_size(guest) == before, "end of it")
+        check(guest, cpus)
     return seen
 
 
