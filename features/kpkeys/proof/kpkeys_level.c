@@ -330,7 +330,7 @@ static bool leaked;
 static void on_leaky_irq_work(struct irq_work *work)
 {
 	enter_section();
-	smp_store_release(&leaked, true);
+	WRITE_ONCE(leaked, true);
 }
 
 /* Nothing but the return from the interrupt may close the register in between. */
@@ -341,7 +341,7 @@ static void try_after_leaky_interrupt(void)
 
 	WRITE_ONCE(leaked, false);
 	irq_work_queue(&work);
-	while (!smp_load_acquire(&leaked) && time_before(jiffies, end))
+	while (!READ_ONCE(leaked) && time_before(jiffies, end))
 		cpu_relax();
 	if (leaked)
 		try_to_write();
@@ -596,6 +596,14 @@ static long give_end(struct kpkeys_try __user *user, struct kpkeys_try end)
 	return copy_to_user(user, &end, sizeof(end)) ? -EFAULT : 0;
 }
 
+static bool is_whole(const struct kpkeys_level_attack *asked)
+{
+	bool calls = asked->context == KPKEYS_LEVEL_AFTER_CALL;
+
+	return asked->context < ARRAY_SIZE(contexts) && asked->init_mm &&
+	       asked->user_mode_thread && calls == !!asked->call;
+}
+
 static long checked_attack(struct kpkeys_level_attack __user *user)
 {
 	struct kpkeys_level_attack asked;
@@ -603,8 +611,7 @@ static long checked_attack(struct kpkeys_level_attack __user *user)
 
 	if (copy_from_user(&asked, user, sizeof(asked)))
 		return -EFAULT;
-	if (asked.context >= ARRAY_SIZE(contexts) || !asked.init_mm || !asked.user_mode_thread ||
-	    !!asked.call != (asked.context == KPKEYS_LEVEL_AFTER_CALL))
+	if (!is_whole(&asked))
 		return -EINVAL;
 	if (raw_smp_processor_id() != CPU_HERE || !cpu_online(CPU_ELSEWHERE))
 		return -ENODEV;
