@@ -600,8 +600,8 @@ static bool is_whole(const struct kpkeys_level_attack *asked)
 {
 	bool calls = asked->context == KPKEYS_LEVEL_AFTER_CALL;
 
-	return asked->context < ARRAY_SIZE(contexts) && asked->init_mm &&
-	       asked->user_mode_thread && calls == !!asked->call;
+	return asked->context < ARRAY_SIZE(contexts) && asked->init_mm && asked->user_mode_thread &&
+	       calls == !!asked->call;
 }
 
 static long checked_attack(struct kpkeys_level_attack __user *user)
