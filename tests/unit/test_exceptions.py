@@ -190,6 +190,17 @@ def test_an_interrupt_that_is_due_does_not_come_before_an_serror() -> None:
     assert cpu.written == written
 
 
+def test_an_serror_that_never_came_leaves_interrupts_as_they_were() -> None:
+    cpu = Cpu()
+    cpu.registers["cpsr"] = 5
+    event = SError(target(cpu))
+    event.raised(1)
+    assert event.withdrawn(1)
+    assert cpu.registers["cpsr"] == 5
+    event.taken(1)
+    assert "SPSR_EL1" not in cpu.registers
+
+
 @pytest.mark.parametrize("masked", [0x80, 0x100, 0x180])
 def test_what_masks_interrupts_or_an_serror_stays_as_it_is(masked: int) -> None:
     cpu = Cpu()

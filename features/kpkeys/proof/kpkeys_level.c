@@ -185,8 +185,8 @@ static int by_preemption(void)
 }
 
 /*
- * No section opened the register, so none is on record. The other runs next, before any
- * interrupt, which would notice: it need not be woken, and nobody else is as urgent.
+ * No section opened the register, so none is on record. The other runs next: nobody else
+ * is as urgent. An interrupt that comes before it tries would notice, and warn.
  */
 static int by_switching_open(void)
 {
@@ -329,6 +329,8 @@ static bool leaked;
 
 static void on_leaky_irq_work(struct irq_work *work)
 {
+	if (!in_hardirq())
+		return;
 	enter_section();
 	WRITE_ONCE(leaked, true);
 }
@@ -340,11 +342,14 @@ static void try_after_leaky_interrupt(void)
 	unsigned long end = jiffies + PATIENCE;
 
 	WRITE_ONCE(leaked, false);
+	/* A switch to another thread would close it. */
+	preempt_disable();
 	irq_work_queue(&work);
 	while (!READ_ONCE(leaked) && time_before(jiffies, end))
 		cpu_relax();
 	if (leaked)
 		try_to_write();
+	preempt_enable();
 }
 
 /* No section opened the register, so none closes it: the next interrupt must notice. */

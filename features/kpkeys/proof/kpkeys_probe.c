@@ -268,7 +268,20 @@ static long map_far(struct probe *probe, __u64 __user *user)
 
 typedef void (*free_pages_t)(struct page *page, unsigned int order);
 
-/* The list that the kernel frees tables by, and struct page, are ordinary memory. */
+/* Otherwise its tables are ordinary pages, and are freed as such. */
+static bool tables_are_keyed(void)
+{
+#ifdef CONFIG_KPKEYS_HARDENED_PGTABLES
+	return kpkeys_pgtables_enabled();
+#else
+	return false;
+#endif
+}
+
+/*
+ * Stands for a forged list of tables to free, and struct page: both are ordinary memory,
+ * and our series tells its pages by that flag.
+ */
 static long free_as_table(struct kpkeys_probe_freed __user *user)
 {
 	struct kpkeys_probe_freed wanted;
@@ -280,7 +293,7 @@ static long free_as_table(struct kpkeys_probe_freed __user *user)
 	if (!page)
 		return -ENOMEM;
 	wanted.address = (unsigned long)page_address(page);
-	if (wanted.how) {
+	if (wanted.how && tables_are_keyed()) {
 		set_bit(PG_owner_priv_1, &page->flags);
 		((free_pages_t)(unsigned long)wanted.how)(page, 0);
 	} else {

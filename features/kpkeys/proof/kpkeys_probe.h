@@ -14,7 +14,7 @@
  * @top: physical address of the top table of the calling process
  * @kernel_top: that of the kernel's own, which may be the same
  * @trampoline_top: that of what an entry from user mode runs on under page table
- *                  isolation of arm64; 0 if the kernel makes none
+ *                  isolation of arm64, and empty without; 0 if the kernel has none
  * @constant_top: 1 if these two are constant data, which nobody can write; or else 0
  * @user_top: what to add to a top table's address for the one that user mode runs on
  *            under page table isolation; 0 if the kernel makes none

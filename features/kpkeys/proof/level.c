@@ -106,7 +106,7 @@ static void try_after_calls(int device, struct kpkeys_level_attack attack)
 		{ CALL(mprotect), { old, AROUND, PROT_READ } },
 		{ CALL(mprotect), { old, AROUND, PROT_READ | PROT_WRITE } },
 		{ CALL(mremap), { old, AROUND, AROUND, MREMAP_MAYMOVE | MREMAP_FIXED, new } },
-		{ CALL(madvise), { new, AROUND, MADV_DONTNEED } },
+		{ CALL(madvise), { new, AROUND / 2, MADV_DONTNEED } },
 		{ CALL(munmap), { new, AROUND } },
 	};
 

@@ -56,12 +56,16 @@ static int by_single_step(void)
 	return spin_until_tried();
 }
 
-/* Let all keys be written, if there are any. */
+/*
+ * Let all keys be written, if there are any. A kernel without our series has not asked EL2
+ * to let it write the register.
+ */
 static void open_register(void)
 {
 	u64 features = read_sysreg_s(SYS_ID_AA64MMFR3_EL1);
 
-	if (!cpuid_feature_extract_unsigned_field(features, ID_AA64MMFR3_EL1_S1POE_SHIFT))
+	if (!IS_ENABLED(CONFIG_ARCH_HAS_KPKEYS) ||
+	    !cpuid_feature_extract_unsigned_field(features, ID_AA64MMFR3_EL1_S1POE_SHIFT))
 		return;
 	write_sysreg_s(0x7777777777777777UL, SYS_POR_EL1);
 	isb();

@@ -66,6 +66,10 @@ class SError(KernelException):
         if not found & _PENDING:
             return False
         self._configure(cpu, found & ~_PENDING)
+        if cpu in self._uninterrupted:
+            self._uninterrupted.remove(cpu)
+            state = self.target.gdb.register(cpu, "cpsr")
+            self.target.gdb.set_register(cpu, "cpsr", state & ~_INTERRUPTS)
         return True
 
     def _configured(self, cpu: int) -> int:
