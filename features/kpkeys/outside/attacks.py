@@ -1,7 +1,6 @@
 """Raises an exception at every instruction of functions that write to page tables."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from temper.errors import BootError
@@ -9,11 +8,11 @@ from temper.run.attacking import Target
 from temper.run.exceptions import (
     Breakpoint,
     Cpu,
-    FatalError,
     Interrupt,
     Nmi,
     SError,
     end_program,
+    unless_fatal,
 )
 from temper.run.injection import Event, Function, Injector
 
@@ -58,10 +57,8 @@ def serror(target: Target) -> _Found:
 
     Nothing, if the CPU has no SErrors that a kernel survives.
     """
-    with suppress(FatalError):
-        yield from _raised_everywhere(target, SError(target), _as_nmi("do_serror"))
-        return
-    end_program(target)
+    found = _raised_everywhere(target, SError(target), _as_nmi("do_serror"))
+    return unless_fatal(target, found)
 
 
 def _as_nmi(handler: str | Callable[[Cpu], int]) -> _Handler:

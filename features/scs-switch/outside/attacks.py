@@ -2,11 +2,16 @@
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 
 from temper.errors import BootError
 from temper.run.attacking import Target
-from temper.run.exceptions import Breakpoint, FatalError, Interrupt, SError, end_program
+from temper.run.exceptions import (
+    Breakpoint,
+    Interrupt,
+    SError,
+    end_program,
+    unless_fatal,
+)
 from temper.run.injection import Event, Function, Injector
 
 from .calls import (
@@ -49,10 +54,7 @@ def serror(target: Target) -> _Found:
 
     Nothing, if the CPU has no SErrors that a kernel survives.
     """
-    with suppress(FatalError):
-        yield from _raised_everywhere(target, SError(target))
-        return
-    end_program(target)
+    return unless_fatal(target, _raised_everywhere(target, SError(target)))
 
 
 def _raised_everywhere(target: Target, event: Event) -> _Found:

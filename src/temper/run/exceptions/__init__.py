@@ -9,7 +9,7 @@ from temper.run.exceptions.exception import KernelException
 from temper.run.exceptions.instruction import Place
 from temper.run.exceptions.interrupt import Interrupt, Nmi
 from temper.run.exceptions.program import end_program
-from temper.run.exceptions.serror import FatalError, SError
+from temper.run.exceptions.serror import FatalError, SError, unless_fatal
 
 __all__ = [
     "Breakpoint",
@@ -21,4 +21,5 @@ __all__ = [
     "Place",
     "SError",
     "end_program",
+    "unless_fatal",
 ]

@@ -4,11 +4,17 @@ It waits where it is masked. That it was corrected makes its handler do nothing 
 only CPUs with the RAS extension can say so.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
+from temper.run.attacking import Target
 from temper.run.exceptions.exception import KernelException
 from temper.run.exceptions.instruction import Place
+from temper.run.exceptions.program import end_program
+
+_Found = TypeVar("_Found")
 
 _SET_SYNDROME, _CONFIGURE = 0xD51C_5260, 0xD51C_1100  # msr vsesr_el2, x0; hcr_el2
 _GET_FEATURES = 0xD538_0400  # mrs x0, id_aa64pfr0_el1
@@ -28,6 +34,14 @@ _CORRECTED = 6 << 10 | 0x11
 
 class FatalError(Exception):
     """Any SError ends a kernel on this CPU: it has no RAS extension."""
+
+
+def unless_fatal(target: Target, found: Iterator[_Found]) -> Iterator[_Found]:
+    """Yield what SErrors find; nothing, if every kernel would end by them."""
+    with suppress(FatalError):
+        yield from found
+        return
+    end_program(target)
 
 
 @dataclass
