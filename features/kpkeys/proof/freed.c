@@ -12,12 +12,16 @@
 #include "record.h"
 #include "symbol.h"
 #include "taken.h"
+#include "warnings.h"
 
 /* Address spaces to make until one has a table in the page */
 enum { SPACES = 4 };
 
-/* The page that was freed last is the next table, unless others are freed meanwhile. */
-static void try_freed(const struct tables *t, uint64_t free_pages)
+/*
+ * The page that was freed last is the next table, unless others are freed meanwhile.
+ * Return whether it became one.
+ */
+static bool try_freed(const struct tables *t, uint64_t free_pages)
 {
 	uint64_t page = probe_freed(t->probe, free_pages), space;
 	bool taken = false;
@@ -28,14 +32,21 @@ static void try_freed(const struct tables *t, uint64_t free_pages)
 	}
 	if (!taken)
 		attack(t, find_entry(t, space, PTE), KIND_FORGED_FREE);
+	return taken;
 }
 
 static void try_forged_free(const struct tables *t, size_t tries)
 {
 	uint64_t free_pages = find_symbol("kpkeys_free_pages");
+	long before = warnings();
+	bool taken = false;
 
 	for (size_t i = 0; i < tries; i++)
-		try_freed(t, free_pages);
+		taken |= try_freed(t, free_pages);
+	if (taken || warnings() > before)
+		return;
+	fputs("no freed page became a table, nor was one refused\n", stderr);
+	exit(1);
 }
 
 int main(int argc, char **argv)

@@ -190,14 +190,18 @@ static int by_preemption(void)
  */
 static int by_switching_open(void)
 {
+	bool opened;
+
 	sched_set_fifo(attack.other);
 	leave_section();
 	local_irq_disable();
 	wake_up_process(attack.other);
 	open_register();
-	schedule();
+	opened = write_lands();
+	if (opened)
+		schedule();
 	local_irq_enable();
-	return sleep_until_tried();
+	return opened ? sleep_until_tried() : -EIO;
 }
 
 static int by_sleep(void)

@@ -16,6 +16,7 @@
 #include "record.h"
 #include "symbol.h"
 #include "task.h"
+#include "warnings.h"
 #include "write_record.h"
 
 /* The kernel maps so many bytes of a file at once, if they are in memory. */
@@ -164,18 +165,6 @@ static void try_all(int device, struct kpkeys_level_attack attack, size_t tries,
 		for (size_t i = 0; i < tries && warns(attack.context) == warning; i++)
 			if (applies(attack.context))
 				try_once(device, attack);
-}
-
-/* How often the kernel has warned since it started. */
-static long warnings(void)
-{
-	static const char path[] = "/sys/kernel/warn_count";
-	FILE *file = fopen(path, "r");
-	long count;
-
-	if (!file || fscanf(file, "%ld", &count) != 1 || fclose(file))
-		fail(path);
-	return count;
 }
 
 int main(int argc, char **argv)
