@@ -455,6 +455,15 @@ def plan_of_two() -> RunPlan:
     )
 
 
+def test_an_unfinished_run_makes_no_score() -> None:
+    """What is noticed is confirmed last, so survivors are known sooner."""
+    found = report(planned=plan_of_two())
+    assert ([each.id for each in found.mutants], found.pending) == (["0a"], ["0e"])
+    assert (found.score, found.interval, found.strength) == (None, None, None)
+    assert "0 of 1 mutant noticed or accepted; no score yet." in text(found)
+    assert "NOT FINISHED: 1 mutant still to boot." in text(found)
+
+
 def test_mutants_an_hour_are_from_the_first_boot_to_the_last() -> None:
     late = [boot(name, started=STARTED + timedelta(seconds=50)) for name in MORE]
     assert report(*late, planned=plan_of_two()).per_hour == pytest.approx(120)

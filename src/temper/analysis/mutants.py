@@ -132,8 +132,8 @@ def mutate_report(run: StoredRun) -> MutateReport:
     unsound = watch.why_unsound(whole)
     pending = [name for name in _booted(plan) if name not in judged]
     caught = [each for each in mutants if each.noticed or each.accepted]
-    scored = bool(mutants) and not unsound and not plan.chosen
-    partly = plan.sampled or bool(pending)
+    # What is noticed is confirmed last: what is known before has more survivors.
+    scored = bool(mutants) and not (unsound or plan.chosen or pending)
     return MutateReport(
         run=run.id,
         feature=plan.feature,
@@ -143,7 +143,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
         unsound=unsound,
         score=100 * len(caught) / len(mutants) if scored else None,
         chosen=plan.chosen,
-        interval=_interval(caught, mutants) if scored and partly else None,
+        interval=_interval(caught, mutants) if scored and plan.sampled else None,
         fates=Counter(mutant.fate for mutant in plan.mutants.values()),
         mutants=mutants,
         pending=pending,

@@ -69,7 +69,8 @@ def _found(report: MutateReport) -> str:
     if report.strength:
         return score(report.strength)
     total, survived = len(report.mutants), len(report.survivors)
-    return f"{total - survived} of {count(total)} noticed or accepted; they were chosen"
+    why = "they were chosen" if report.chosen else "no score yet"
+    return f"{total - survived} of {count(total)} noticed or accepted; {why}"
 
 
 def _speed(report: MutateReport) -> str:
