@@ -90,7 +90,9 @@ def test_only_a_sample_has_an_interval() -> None:
     two = noticed(plan_of_two())
     begun = [each for each in two.boots if each.facts.variant not in MORE]
     assert mutate_report(two).interval is None
-    assert mutate_report(two.model_copy(update={"boots": begun})).interval
+    unfinished = mutate_report(two.model_copy(update={"boots": begun}))
+    assert unfinished.pending
+    assert (unfinished.score, unfinished.interval) == (None, None)
     unsound = mutated(sampled, boot("off", console=""))
     assert mutate_report(unsound).interval is None
 

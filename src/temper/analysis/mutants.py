@@ -57,7 +57,7 @@ class MutateReport(Part):
     there is one."""
     score: float | None
     """Percent of the booted mutants that were noticed or are accepted; None: there
-    is no score."""
+    is no score, as of a run that is not finished."""
     chosen: bool = False
     """Whether somebody chose the mutants: then there is no score, since they say
     nothing of others."""
