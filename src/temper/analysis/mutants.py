@@ -157,13 +157,16 @@ def mutate_report(run: StoredRun) -> MutateReport:
     )
 
 
-def boots_needed(run: StoredRun) -> list[Slot]:
+def boots_needed(
+    run: StoredRun, known: dict[str, Notice | None] | None = None
+) -> list[Slot]:
     """Return the boots that must come next for the report on mutants; empty: none.
 
-    It needs all boots of the control and of the series as it is. Raises what
-    ``proof_report`` does.
+    It needs all boots of the control and of the series as it is. ``known``: what
+    noticed each variant when this was asked of the same run before; it grows. Raises
+    what ``proof_report`` does.
     """
-    plan, watch = run.plan, Watch(run)
+    plan, watch = run.plan, Watch(run, known)
     needed = {*watch.missing(*watch.needed)}
     for name in _booted(plan):
         needed.update(watch.waits_for(name))

@@ -10,6 +10,8 @@ from temper.analysis.kunit import kunit_results
 from temper.analysis.part import Part
 from temper.analysis.proof import Judging
 from temper.analysis.refusals import in_force_summaries, not_in_force
+from temper.errors import StoreError
+from temper.invocation import as_typed
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.outcome import Outcome
 from temper.record.plan import Slot, again
@@ -42,7 +44,11 @@ def _by(variant: str, looks: Mapping[str, Look]) -> Notice | None:
 class Watch:
     """Looks at the boots of a run with all that could notice something."""
 
-    def __init__(self, run: StoredRun) -> None:
+    def __init__(
+        self, run: StoredRun, known: dict[str, Notice | None] | None = None
+    ) -> None:
+        """Look at a run; ``known``: what was found before in variants of the same."""
+        self._run = run
         self._plan = run.plan
         self._judging = Judging.of(run)
         self._results = results_by_variant(run)
@@ -52,7 +58,7 @@ class Watch:
         self._by_one = [name for name in run.plan.deciding if not proofs[name].twins]
         self._booted = {boot.facts.slot for boot in run.boots}
         # Judging takes seconds, and is asked for more than once.
-        self._found: dict[str, Notice | None] = {}
+        self._found = {} if known is None else known
         self._boots: dict[str, list[StoredBoot]] = {}
         for boot in run.boots:
             self._boots.setdefault(boot.facts.variant, []).append(boot)
@@ -131,16 +137,51 @@ class Watch:
         return self._found[variant]
 
     def _look_alone(self, variant: str) -> Notice | None:
-        if not self._alone(variant):
+        boots = self._alone(variant)
+        if not boots:
             return None
-        looks = {
+        looks = self._first_looks(self.ended(variant))
+        found = _by(variant, {**looks, "KUnit": self._failed_tests})
+        if not found and any(boot.facts.early for boot in boots):
+            raise StoreError(
+                f"run {self._run.id} cannot be judged: a boot of {variant} was ended "
+                "by what judges found that have changed since",
+                "check out a version that has them, or boot the mutants again: "
+                + as_typed(self._plan.command),
+            )
+        return found
+
+    def _first_looks(self, proofs: Iterable[str]) -> dict[str, Look]:
+        """Return who looks before KUnit's results do, with some of the proofs."""
+        return {
             "boot": self._not_booted,
             "console": self._complained,
             "in force": self._not_in_force,
-            **self._looks_at(self._by_one),
-            "KUnit": self._failed_tests,
+            **self._looks_at(proofs),
         }
-        return _by(variant, looks)
+
+    def ended(self, variant: str) -> list[str]:
+        """Return the proofs, twins apart, that can judge a variant's boots so far.
+
+        All of them, but for a boot that was ended early.
+        """
+        boots = self._alone(variant)
+        if not any(boot.facts.early for boot in boots):
+            return self._by_one
+        ran = {
+            record["program"]
+            for boot in boots
+            for record in boot.records
+            if record["type"] == "exit"
+        }
+        return [name for name in self._by_one if self._plan.proofs[name].line in ran]
+
+    def notice_so_far(self, variant: str, proofs: Iterable[str]) -> Notice | None:
+        """Return what notices a boot that goes on; ``proofs``: of those, which to ask.
+
+        KUnit's results wait until all proofs have judged.
+        """
+        return _by(variant, self._first_looks(proofs))
 
     def why_unsound(self, whole: str) -> str:
         """Say why nothing can be said of mutants; empty: all is as it must be."""

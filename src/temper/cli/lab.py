@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from temper.analysis.estimate import estimate, seconds_a_boot
@@ -191,7 +191,9 @@ class Lab:
             machine.prepare()
             with self._engine(plan, machine) as engine:
                 # The boots of a mutant may be in several shards, so each makes its own.
-                choice = boots_needed if plan.mutants and not plan.shard else None
+                choice = None
+                if plan.mutants and not plan.shard:
+                    choice = partial(boots_needed, known={})
                 run = execute(engine, store, self.progress, resume, choice)
             if plan.shard:
                 print_shard(console(), plan.shard, store.run_folder(run.id))

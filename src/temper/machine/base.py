@@ -44,15 +44,23 @@ class BootRequest:
     """The register whose open stretches to measure, if its clock is exact."""
     attacks: Mapping[str, Attack] = field(default_factory=dict, hash=False)
     """Program of the job -> what attacks by a debugger while it runs."""
+    enough: "Enough | None" = None
+    """None: only the end of its job ends it."""
 
 
 @dataclass(frozen=True)
 class BootResult:
-    """What a boot that came to its end brought back."""
+    """What a boot brought back."""
 
     records: list[AnyRecord]
-    """All of them, by their sequence numbers without a gap."""
+    """All that came, by their sequence numbers without a gap."""
     console: str
+    early: bool = False
+    """Whether it was ended before its job was done, since there was enough."""
+
+
+Enough = Callable[[BootResult], bool]
+"""Asked when a program of a job has ended: whether what came so far is enough."""
 
 
 @dataclass(frozen=True)

@@ -167,9 +167,11 @@ class Tcg:
             command += self._plugin_words("exposure", **files)
         if request.attacks:
             command += debugger_words(work)
-        job = _Job(command, work, self._limits, watcher, request.attacks)
+        job = _Job(command, work, self._limits, watcher, request)
         try:
             job.run()
+            if job.early:
+                return job.so_far()
             console = text_of(work / "console")
             _check_room(console)
             records = _records(text_of(work / "records"), console)
@@ -241,16 +243,25 @@ class _Job:
     work: Path
     limits: Limits
     watcher: Watcher
-    attacks: Mapping[str, Attack]
-    """Program -> what attacks while it runs."""
+    request: BootRequest
     found: dict[str, list[Samples]] = field(default_factory=dict)
     """Program that was attacked -> what the attack has found."""
+    early: bool = False
+    """Whether it was ended since there was enough."""
 
     def run(self) -> None:
-        """Wait for QEMU's end; raise if it was not of the guest's own will."""
+        """Wait for QEMU's end; raise if it was neither the guest's will nor ours."""
         with Process(self.command, self.work) as qemu:
             self._watch(qemu)
-        qemu.check_end()
+        if not self.early:
+            qemu.check_end()
+
+    def so_far(self) -> BootResult:
+        """Return what has come, of a guest that goes on."""
+        records = whole_records(text_of(self.work / "records").splitlines())
+        return BootResult(
+            _with_found(records, self.found), text_of(self.work / "console"), early=True
+        )
 
     def _watch(self, qemu: Process) -> None:
         end = time.monotonic() + self.limits.total
@@ -263,23 +274,35 @@ class _Job:
             qemu.check_room()
             if (written := self._written()) != size:
                 size = written
-                silence.restart()
-                programs.read()
-                self.watcher.on_program(programs.ended)
-                if programs.running in self.attacks.keys() - self.found.keys():
+                if self._read(programs):
+                    return
+                if programs.running in self._attacks.keys() - self.found.keys():
                     self._attack(qemu, programs.running)
-                    silence.restart()
+                silence.restart()
             if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
             if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
+
+    @property
+    def _attacks(self) -> Mapping[str, Attack]:
+        return self.request.attacks
+
+    def _read(self, programs: "_Programs") -> bool:
+        """Tell how many programs have ended; return whether there is enough."""
+        ended = programs.ended
+        programs.read()
+        self.watcher.on_program(programs.ended)
+        if self.request.enough and programs.ended > ended:
+            self.early = self.request.enough(self.so_far())
+        return self.early
 
     def _attack(self, qemu: Process, program: str) -> None:
         self.watcher.on_wait(f"{program} is under attack by a debugger")
         try:
             with Gdb(self.work / "debugger", _DEBUGGER_S, self.watcher) as gdb:
                 found = self.found.setdefault(program, [])
-                for samples in self.attacks[program](gdb):
+                for samples in self._attacks[program](gdb):
                     found.append(samples)
         except BootError as error:
             if qemu.wait(_DYING):

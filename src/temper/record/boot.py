@@ -77,6 +77,8 @@ class BootFacts(_Facts):
     status: Literal["ok", "boot_error"]
     error: str = ""
     """Why the kernel failed, if it did."""
+    early: bool = False
+    """Whether it was ended before its job was done: its kernel was noticed."""
     started: datetime
     wall_seconds: float
 

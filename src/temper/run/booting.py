@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from temper.analysis.early import EarlyLook
 from temper.digest import file_digest
 from temper.errors import BootError, InfraError
 from temper.machine import (
     Attack,
     BootRequest,
     BootResult,
+    Enough,
     Machine,
     StoppedError,
     Watcher,
@@ -63,19 +65,41 @@ class Booter:
         with scratch_folder() as work, _host_explained(work):
             request = self._request(slot, work)
             begun = datetime.now(UTC)
-            records: list[AnyRecord] = []
-            error = console = ""
+            if self.plan.mutant_of(slot.variant) and not request.exact:
+                request = replace(request, enough=self._enough(slot, request, begun))
+            result = BootResult([], "")
+            error = ""
             try:
                 result = self._carry_out(slot, request, work, watcher)
-                records, console = result.records, result.console
-                _check_exits(self.plan, records, console)
+                _check_exits(self.plan, result.records, result.console)
             except BootError as failure:
-                error, console = failure.message, console or failure.console
+                error = failure.message
+                records = result.records
                 if request.attacks:
                     records = records or _until_death(failure)
-            facts = self._facts(slot, request, begun, _release(records, console), error)
-        dumped = [record.model_dump(mode="json") for record in records]
-        return StoredBoot(facts=facts, records=dumped, console=console)
+                result = BootResult(records, result.console or failure.console)
+            return self._stored(slot, request, begun, result, error)
+
+    def _enough(self, slot: Slot, request: BootRequest, begun: datetime) -> Enough:
+        """Have a mutant's boot end as soon as something has noticed its kernel."""
+        look = EarlyLook(self.plan)
+        return lambda so_far: look.has_noticed(
+            self._stored(slot, request, begun, so_far)
+        )
+
+    def _stored(
+        self,
+        slot: Slot,
+        request: BootRequest,
+        begun: datetime,
+        result: BootResult,
+        error: str = "",
+    ) -> StoredBoot:
+        return StoredBoot(
+            facts=self._facts(slot, request, begun, result, error),
+            records=[record.model_dump(mode="json") for record in result.records],
+            console=result.console,
+        )
 
     def _carry_out(
         self, slot: Slot, request: BootRequest, work: Path, watcher: Watcher
@@ -158,7 +182,7 @@ class Booter:
         slot: Slot,
         request: BootRequest,
         begun: datetime,
-        release: str,
+        result: BootResult,
         error: str,
     ) -> BootFacts:
         return BootFacts(
@@ -166,10 +190,11 @@ class Booter:
             repeat=slot.repeat,
             machine=self.machine.facts(request),
             kernel=self.setups[slot.variant].kernel,
-            release=release,
+            release=_release(result.records, result.console),
             initramfs_hash=file_digest(request.initramfs),
             status="boot_error" if error else "ok",
             error=error,
+            early=result.early,
             started=begun,
             wall_seconds=(datetime.now(UTC) - begun).total_seconds(),
         )
