@@ -3,7 +3,7 @@
 To build each from scratch takes minutes; here, make only does what a line changes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,8 +51,9 @@ class MutantTree:
         self._set(file, mutant.applied(whole) if mutant else whole)
         objects = self.objects(file)
         # The smallest alone: most of what does not compile is found out by it.
-        if self.build.remake(*objects[:1]).status or self.build.remake(*objects).status:
-            return None
+        for names in filter(None, (objects[:1], objects[1:])):
+            if self.build.remake(*self._targets(names)).status:
+                return None
         contents = {name: file_digest(self.build.out / name) for name in objects}
         symbols = (self._symbols(name) for name in objects)
         return Compiled(key_of(contents), frozenset().union(*symbols))
@@ -63,7 +64,8 @@ class MutantTree:
         goes_on = lines[mutant.line - 1].endswith("\\")
         lines[mutant.line - 1] = "#error" + " \\" * goes_on
         self._set(mutant.file, "\n".join(lines))
-        return bool(self.build.remake(*self.objects(mutant.file)).status)
+        objects = self.objects(mutant.file)
+        return bool(self.build.remake(*self._targets(objects)).status)
 
     def image(self, mutant: Mutant) -> Path:
         """Make a mutant's kernel; raise BuildError if that fails.
@@ -97,6 +99,16 @@ class MutantTree:
             for found in self._objects.values():
                 found.sort(key=lambda name: (self.build.out / name).stat().st_size)
         return self._objects[file]
+
+    def _targets(self, objects: Sequence[str]) -> list[str]:
+        """Return what make has to be asked for so that it brings ``objects``.
+
+        It makes those that unpack a kernel with the image alone.
+        """
+        arch = self.build.spec.arch
+        boot = f"{Path(arch.image).parent}/"
+        others = [name for name in objects if not name.startswith(boot)]
+        return others if len(others) == len(objects) else [*others, arch.image_target]
 
     def _set(self, file: str, text: str) -> None:
         """Have only ``file`` changed, to ``text``."""
