@@ -31,6 +31,9 @@ class Mutation(Plain):
     kunit: str = ""
     """The KUnit suites of the series, which run as mutants boot: a name, or a pattern
     as the kernel takes one; empty: there are none."""
+    first: tuple[str, ...] = ()
+    """Proofs that attack mutants before the others do: those that notice most of them,
+    since a boot ends with what notices it first."""
     conditions: dict[str, str] = Field(default_factory=dict)
     """Name -> words for the kernel. Mutants that nothing notices boot with them, too:
     some code runs only then."""
@@ -46,12 +49,16 @@ def mutation_of(feature: Feature, mutants: Collection[str]) -> Mutation:
     """Return what a feature says of its mutants; it may say nothing.
 
     ``mutants``: the ids of all that its series has. Raises InputError for a reason
-    whose mutant is not among them any more, or that is there twice.
+    whose mutant is not among them any more, or that is there twice, and for an unknown
+    proof.
     """
     path = feature.folder / "mutants.toml"
     if not path.exists():
         return Mutation()
     mutation = read_toml(path, Mutation, GUIDE)
+    for name in mutation.first:
+        if name not in feature.proofs:
+            raise InputError(f"{path}: {feature.name} has no proof '{name}'")
     names = [each.mutant for each in mutation.accepted]
     for name in names:
         if name not in mutants:

@@ -38,6 +38,7 @@ MUTABLE = Mutable(
         "0c": Mutant("0c", HEADER, 1, "/*c;*/", "drops the statement"),
     },
 )
+FIRST = ["seeds", "ways", "prediction", "leak"]
 FATES = {"0a": Fate.DISTINCT, "0b": Fate.BROKEN, "0c": Fate.DISTINCT}
 
 
@@ -98,6 +99,7 @@ def _series(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Mutation.model_validate(
         {
             "kunit": "randomize_kstack",
+            "first": ["ways", "seeds"],
             "accepted": [
                 {
                     "mutant": "0c",
@@ -136,6 +138,15 @@ def test_a_mutant_is_a_variant_that_must_hold(workshop: Workshop) -> None:
         assert (variant.cmdline, variant.cpu) == (whole.cmdline, whole.cpu)
         assert variant.kernel.options == whole.kernel.options
     assert len({variant.kernel.key for variant in plan.variants.values()}) == 3
+
+
+def test_proofs_that_notice_most_attack_first(workshop: Workshop) -> None:
+    plan = planned(workshop)
+    assert list(plan.proofs)[:3] == ["seeds", "ways", "prediction"]
+    assert plan.proofs.keys() == KSTACK.proofs.keys()
+    attacks = [line for line in plan.work.job if line != "run in_force"]
+    at = {name: attacks.index(f"run {plan.proofs[name].line}") for name in FIRST}
+    assert sorted(at, key=lambda name: at[name]) == FIRST
 
 
 def test_it_has_the_options_of_sabotages_and_the_tests(workshop: Workshop) -> None:
@@ -289,6 +300,13 @@ def test_a_stale_reason_is_an_error(tmp_path: Path) -> None:
 def test_a_second_reason_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="0a is there twice"):
         mutation_of(said(tmp_path, "0a", "0a"), ["0a"])
+
+
+def test_an_unknown_proof_cannot_be_the_first(tmp_path: Path) -> None:
+    (tmp_path / "mutants.toml").write_text('first = ["seeds", "guess"]\n')
+    feature = KSTACK.model_copy(update={"folder": tmp_path})
+    with pytest.raises(InputError, match="kstack has no proof 'guess'"):
+        mutation_of(feature, [])
 
 
 def test_a_feature_may_say_nothing(tmp_path: Path) -> None:

@@ -161,8 +161,10 @@ def _with_mutants(
             variants[variant] = whole.model_copy(update=held)
             held["title"] = f"{held['title']}, once more"
             variants[again(variant)] = whole.model_copy(update=held)
+    ordered = sorted(feature.proofs, key=lambda name: name not in mutation.first)
     return feature.model_copy(
         update={
+            "proofs": {name: feature.proofs[name] for name in ordered},
             "variants": variants,
             "baseline": feature.control,
             "hardened": (WHOLE,),
