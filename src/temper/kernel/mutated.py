@@ -100,15 +100,16 @@ class MutantTree:
                 found.sort(key=lambda name: (self.build.out / name).stat().st_size)
         return self._objects[file]
 
-    def _targets(self, objects: Sequence[str]) -> list[str]:
+    def _targets(self, objects: Sequence[str]) -> Sequence[str]:
         """Return what make has to be asked for so that it brings ``objects``.
 
-        It makes those that unpack a kernel with the image alone.
+        It makes those that unpack a kernel with the image alone, and would make targets
+        of both kinds one by one.
         """
         arch = self.build.spec.arch
         boot = f"{Path(arch.image).parent}/"
-        others = [name for name in objects if not name.startswith(boot)]
-        return others if len(others) == len(objects) else [*others, arch.image_target]
+        unpacks = any(name.startswith(boot) for name in objects)
+        return [arch.image_target] if unpacks else objects
 
     def _set(self, file: str, text: str) -> None:
         """Have only ``file`` changed, to ``text``."""
