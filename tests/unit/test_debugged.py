@@ -54,6 +54,15 @@ def test_a_kernels_symbols_and_constants_are_known(kernel: Kernel) -> None:
     assert debugged.symbols.address(name) == at
 
 
+def test_a_tree_has_them_where_make_leaves_them(tmp_path: Path, kernel: Kernel) -> None:
+    out = tmp_path / "out"
+    header = out / "include" / "generated" / "asm-offsets.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(OFFSETS)
+    (out / "System.map").write_bytes((kernel.folder / "System.map").read_bytes())
+    assert Debugged.in_tree(out) == Debugged.of(kernel)
+
+
 def replaced(kernel: Kernel, name: str, kind: bytes) -> None:
     """Have a kernel's tarball hold nothing but one thing."""
     kernel.devel.unlink()

@@ -19,7 +19,15 @@ from temper.kernel.mutants import Mutant
 from temper.mutation import Mutation, mutation_of
 from temper.progress import Quiet
 from temper.record.outcome import Outcome
-from temper.record.plan import Fate, KernelPlan, Kind, RunPlan, Work, again
+from temper.record.plan import (
+    Fate,
+    KernelPlan,
+    Kind,
+    Outside,
+    RunPlan,
+    Work,
+    again,
+)
 from temper.report.plan_document import plan_document
 from temper.report.terminal import print_documents
 from temper.run import mutants, mutate
@@ -323,6 +331,14 @@ class PaperTree:
         self._image = work / "bzImage"
         self._image.write_text("")
 
+    def at(self, address: str) -> None:
+        """Have the next kernel hold ``key`` at an address."""
+        out = self.build.out
+        (out / "System.map").write_text(f"{address} T key\n")
+        header = out / "include" / "generated" / "asm-offsets.h"
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.write_text("#define TSK_TI_SCS_SP 24\n")
+
     def image(self, mutant: Mutant) -> Path:
         self.made.append(mutant.id)
         self._image.write_text(mutant.id)
@@ -360,6 +376,25 @@ def test_a_mutant_is_made_when_it_is_asked_for_and_once(
         assert (first.image.read_text(), second.image.read_text()) == ("0a", "0c")
         assert prepared.setups["off"].image == Path("off")
         assert first.kernel.key == prepared.plan.variants["0a"].kernel.key
+        assert first.debugged is None
+
+
+def test_a_debugger_knows_each_mutant_as_it_was_linked(
+    workshop: Workshop, tree: PaperTree
+) -> None:
+    """Its code moves what follows."""
+    outside = Outside(folder="features/scs-switch/outside", digest="")
+    attacked = planned(workshop).model_copy(update={"outside": outside})
+    with with_mutants(ready(attacked), workshop) as prepared:
+        tree.at("ffff800080010000")
+        first = prepared.setups["0a"].debugged
+        tree.at("ffff800080010040")
+        second = prepared.setups["0c"].debugged
+    assert first
+    assert second
+    assert first.constants == {"TSK_TI_SCS_SP": 24}
+    found = [each.symbols.address("key") for each in (first, second)]
+    assert found == [0xFFFF800080010000, 0xFFFF800080010040]
 
 
 def test_a_series_that_changed_meanwhile_is_refused(

@@ -4,6 +4,7 @@ import re
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from temper.errors import BuildError
@@ -31,5 +32,15 @@ class Debugged:
                 text = file.read().decode() if file else ""
         except (OSError, EOFError, KeyError, tarfile.TarError) as error:
             raise BuildError(f"{kernel.devel} has no {_OFFSETS}: {error}") from error
-        constants = {name: int(value) for name, value in _DEFINITION.findall(text)}
-        return cls(Symbols.of(kernel.folder / "System.map"), constants)
+        return cls._read(kernel.folder / "System.map", text)
+
+    @classmethod
+    def in_tree(cls, out: Path) -> Self:
+        """Read both from a folder in which a kernel was built."""
+        return cls._read(out / "System.map", (out / _OFFSETS).read_text("utf-8"))
+
+    @classmethod
+    def _read(cls, system_map: Path, offsets: str) -> Self:
+        """Read both; ``offsets``: the text of the header with constants."""
+        constants = {name: int(value) for name, value in _DEFINITION.findall(offsets)}
+        return cls(Symbols.of(system_map), constants)

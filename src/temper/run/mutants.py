@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from temper.kernel import Debugged
 from temper.kernel.mutants import Mutant
 from temper.kernel.mutated import MutantTree, devel_of, mutant_tree
 from temper.record.boot import KernelFacts
@@ -91,4 +92,6 @@ class _Mutants(Mapping[str, Setup]):
                 compiler=self.whole.kernel.compiler,
             ),
             files=tuple(modules.get(file.name, file) for file in self.whole.files),
+            # As the tree is now, too: a mutant moves what follows it.
+            debugged=Debugged.in_tree(self.tree.build.out) if plan.outside else None,
         )
