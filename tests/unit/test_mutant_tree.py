@@ -1,6 +1,7 @@
 """What becomes of mutants in a tree that is built once, and of the tree."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from temper.errors import BuildError
 from temper.kernel.builder import KernelSpec
 from temper.kernel.cache import Cache
 from temper.kernel.mutants import Mutant
-from temper.kernel.mutated import MutantTree, mutant_tree
+from temper.kernel.mutated import Compiled, MutantTree, mutant_tree
 from temper.kernel.series import series_texts
 from temper.kernel.survey import survey
 from temper.progress import Quiet
@@ -136,6 +137,65 @@ def test_a_sample_compiles_no_more_than_it_needs(
     values = [mutant(texts, CLOCK, "9", str(value)) for value in (9, 7, 6, 5)]
     found = survey(wanted, texts, values, 2, cache, Quiet())
     assert list(found.values()) == [Fate.SAME, Fate.DISTINCT, Fate.DISTINCT]
+
+
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note which mutants are compiled from now on."""
+    compiled: list[str] = []
+    known = MutantTree.compiled
+
+    def noting(
+        tree: MutantTree, file: str, mutant: Mutant | None = None
+    ) -> Compiled | None:
+        compiled.extend([mutant.id] if mutant else [])
+        return known(tree, file, mutant)
+
+    monkeypatch.setattr(MutantTree, "compiled", noting)
+    return compiled
+
+
+def test_a_survey_that_was_stopped_goes_on(
+    wanted: KernelSpec,
+    texts: Mapping[str, str],
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What becomes of the rest depends on what came before."""
+    values = [*range(9), *range(20), 5]
+    mutants = [
+        replace(mutant(texts, CLOCK, "9", str(value)), id=f"{at:02} {value}")
+        for at, value in enumerate(values)
+    ]
+    compiled = made(monkeypatch)
+    whole = survey(wanted, texts, mutants, None, Cache(cache.root / "other"), Quiet())
+    assert len(compiled) == 30
+    distinct = [name for name, fate in whole.items() if fate is Fate.DISTINCT]
+    assert len(distinct) == 19
+    assert whole["18 9"] is Fate.SAME
+
+    compiled.clear()
+    stop = MutantTree.compiled
+
+    def stopping(
+        tree: MutantTree, file: str, mutant: Mutant | None = None
+    ) -> Compiled | None:
+        if mutant and mutant.id == mutants[20].id:
+            raise KeyboardInterrupt
+        return stop(tree, file, mutant)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MutantTree, "compiled", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            survey(wanted, texts, mutants, None, cache, Quiet())
+    compiled.clear()
+    assert survey(wanted, texts, mutants, None, cache, Quiet()) == whole
+    assert compiled == [mutant.id for mutant in mutants[16:]]
+    compiled.clear()
+    few = survey(wanted, texts, mutants, 10, cache, Quiet())
+    assert few == {name: whole[name] for name in list(whole)[: len(few)]}
+    assert list(few.values()).count(Fate.DISTINCT) == 10
+    assert list(few)[-1] == distinct[9]
+    assert compiled == []
 
 
 def test_what_was_found_out_once_is_remembered(

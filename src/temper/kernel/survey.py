@@ -1,19 +1,25 @@
 """What the compiler makes of mutants: which of them are kernels of their own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from temper.digest import digest, key_of
 from temper.errors import BuildError
 from temper.kernel.builder import KernelSpec
-from temper.kernel.cache import Cache, EntryFacts
+from temper.kernel.cache import Cache, EntryFacts, Make
 from temper.kernel.mutants import Mutant
 from temper.kernel.mutated import Compiled, MutantTree, mutant_tree
-from temper.progress import Progress
+from temper.progress import Progress, Task
 from temper.record.plan import Fate
 
-RECIPE = 1
+RECIPE = 2
 """Raise it if a change to this file changes what it finds."""
+
+_CHUNK = 8
+"""Mutants in an entry of the cache: whoever stops a survey loses no more, and a sample
+compiles no more that it does not need."""
 
 
 def survey(
@@ -26,47 +32,79 @@ def survey(
 ) -> dict[str, Fate]:
     """Compile mutants in turn until ``sample`` of them are distinct; None: all.
 
-    Returns id -> fate of those that were compiled. ``spec``: the kernel with the
-    series; ``texts``: file -> its text there. Raises what ``temper.kernel.build`` does.
+    Returns id -> fate of those up to the last that is needed. ``spec``: the kernel with
+    the series; ``texts``: file -> its text there. The cache keeps what is found, a few
+    mutants at a time. Raises what ``temper.kernel.build`` does.
     """
-    inputs = {
-        "recipe": RECIPE,
-        "kernel": spec.key(),
-        "mutants": [(each.id, digest(each.after.encode())) for each in mutants],
-        "sample": sample,
-    }
+    found: dict[str, Fate] = {}
+    with ExitStack() as stack:
 
-    def make(*_: object) -> EntryFacts:
-        with (
-            mutant_tree(spec, texts, cache, progress) as tree,
-            progress.task("Compiling mutants", sample or len(mutants)) as task,
-        ):
-            found: dict[str, Fate] = {}
-            surveyor = _Surveyor(tree)
-            for mutant in mutants:
-                if sample and list(found.values()).count(Fate.DISTINCT) == sample:
-                    break
-                found[mutant.id] = surveyor.fate(mutant)
-                distinct = list(found.values()).count(Fate.DISTINCT)
-                done = distinct if sample else len(found)
-                task.update(done, note=f"{len(found)} compiled, {distinct} distinct")
-        return {"fates": found}
+        def begin() -> tuple[MutantTree, Task]:
+            tree = mutant_tree(spec, texts, cache, progress)
+            task = progress.task("Compiling mutants", sample or len(mutants))
+            return stack.enter_context(tree), stack.enter_context(task)
 
-    title = f"what becomes of {len(mutants)} mutants, Linux {spec.source.version}"
-    entry = cache.entry("mutants", key_of(inputs), title, make, progress)
-    return {name: Fate(fate) for name, fate in entry.facts["fates"].items()}
+        surveyor = _Surveyor(begin, sampling=sample is not None)
+        key = key_of({"recipe": RECIPE, "kernel": spec.key()})
+        for first in range(0, len(mutants), _CHUNK):
+            chunk = mutants[first : first + _CHUNK]
+            changes = [(mutant.id, digest(mutant.after.encode())) for mutant in chunk]
+            # What is a duplicate depends on all before it.
+            key = key_of({"after": key, "mutants": changes})
+            title = f"mutants from {first + 1} on, Linux {spec.source.version}"
+            make = surveyor.surveying(chunk, found)
+            facts = cache.entry("mutants", key, title, make, progress).facts
+            surveyor.seen.update((file, digest) for file, digest in facts["seen"])
+            for name, fate in facts["fates"].items():
+                found[name] = Fate(fate)
+                if sample and distinct(found) == sample:
+                    return found
+    return found
+
+
+def distinct(fates: Mapping[str, Fate]) -> int:
+    """Return how many mutants are kernels of their own."""
+    return list(fates.values()).count(Fate.DISTINCT)
 
 
 @dataclass
 class _Surveyor:
     """Compiles one mutant after the other, and knows what it has seen."""
 
-    tree: MutantTree
+    begin: Callable[[], tuple[MutantTree, Task]]
+    """Builds the tree, which takes minutes, if the cache does not know all."""
+    sampling: bool
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    """File, and the digest of its objects as some mutant makes them."""
     _originals: dict[str, Compiled] = field(default_factory=dict)
     """File -> its objects without a mutant."""
-    _seen: set[tuple[str, str]] = field(default_factory=set)
-    """File, and the digest of its objects as some mutant makes them."""
     _reached: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+    @cached_property
+    def _begun(self) -> tuple[MutantTree, Task]:
+        return self.begin()
+
+    @property
+    def tree(self) -> MutantTree:
+        """Where mutants are compiled."""
+        return self._begun[0]
+
+    def surveying(self, chunk: Sequence[Mutant], before: Mapping[str, Fate]) -> Make:
+        """Return what compiles a chunk; ``before``: what became of those before it."""
+
+        def make(*_: object) -> EntryFacts:
+            task = self._begun[1]
+            known = self.seen.copy()
+            found = dict(before)
+            for mutant in chunk:
+                found[mutant.id] = self.fate(mutant)
+                compiled, kept = len(found), distinct(found)
+                done = kept if self.sampling else compiled
+                task.update(done, note=f"{compiled} compiled, {kept} distinct")
+            fates = {mutant.id: found[mutant.id] for mutant in chunk}
+            return {"fates": fates, "seen": sorted(self.seen - known)}
+
+        return make
 
     def fate(self, mutant: Mutant) -> Fate:
         """Find out what becomes of a mutant."""
@@ -78,11 +116,11 @@ class _Surveyor:
             return Fate.BROKEN
         if compiled.digest == original.digest:
             return Fate.SAME if self._reaches(mutant) else Fate.UNREACHED
-        if (mutant.file, compiled.digest) in self._seen:
+        if (mutant.file, compiled.digest) in self.seen:
             return Fate.DUPLICATE
         if compiled.symbols != original.symbols and not self._links(mutant):
             return Fate.BROKEN
-        self._seen.add((mutant.file, compiled.digest))
+        self.seen.add((mutant.file, compiled.digest))
         return Fate.DISTINCT
 
     def _original(self, file: str) -> Compiled:
