@@ -1,27 +1,30 @@
 """Boots of mutants that end as soon as something has noticed their kernels."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_debugger import Debugger
 from fake_machine import FakeMachine, prepared, result
-from test_mutate_report import ATTACK, CONSTANT, KUNIT, RANDOM, boot, mutant, plan
+from samples import STARTED
+from test_mutate_report import ATTACK, CONSTANT, KUNIT, RANDOM, boot, plan
 from test_tcg import BOOT, Host
+from test_tcg_attacked import ATTACKED, job, ran, says
 from test_tcg_attacked import host as host  # noqa: PLC0414 (a fixture)
-from test_tcg_attacked import ran, says
 
 from temper.analysis.early import EarlyLook
-from temper.analysis.mutants import boots_needed, mutate_report
-from temper.analysis.noticing import Notice
-from temper.errors import StoreError
+from temper.analysis.mutants import BootsNeeded, mutate_report
+from temper.errors import InfraError, StoreError
 from temper.extension import judge_named
-from temper.machine import BootResult, Watcher
+from temper.machine import BootRequest, BootResult, Gdb, Watcher
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, RunPlan, Slot, Twins, again
-from temper.record.wire import Exit
+from temper.record.wire import Exit, Samples, parse_record
 from temper.run.booting import Booter
+from temper.run.prepare import Prepared
 from temper.stats.judging import Arrays, Judge, Verdict
 
 LATER = "across_tasks 9"
@@ -116,8 +119,11 @@ def test_a_proof_judges_a_boot_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def run_with(*boots: StoredBoot) -> StoredRun:
     usual = [boot("off", CONSTANT, on=False, console="")]
     usual += [boot(name) for name in ("unmutated", again("unmutated"))]
-    one = boot("0a").facts
-    return StoredRun(id=4, plan=plan(), started=one.started, boots=[*usual, *boots])
+    return run_of(*usual, *boots)
+
+
+def run_of(*boots: StoredBoot) -> StoredRun:
+    return StoredRun(id=4, plan=plan(), started=STARTED, boots=list(boots))
 
 
 def ended_early(name: str, positions: list[int]) -> StoredBoot:
@@ -128,7 +134,7 @@ def ended_early(name: str, positions: list[int]) -> StoredBoot:
 
 def test_boots_that_ended_early_are_noticed() -> None:
     run = run_with(ended_early("0a", CONSTANT), ended_early(again("0a"), CONSTANT))
-    assert boots_needed(run) == []
+    assert BootsNeeded()(run) == []
     assert mutate_report(run).noticed_by == {"prediction": 1}
 
 
@@ -138,7 +144,7 @@ def test_a_proof_that_was_not_reached_notices_nothing() -> None:
     late = begun(CONSTANT)
     run = StoredRun(id=4, plan=planned, started=late.facts.started, boots=[late])
     assert mutate_report(run).pending == ["0a"]
-    (needed,) = [slot for slot in boots_needed(run) if slot.variant == again("0a")]
+    (needed,) = [slot for slot in BootsNeeded()(run) if slot.variant == again("0a")]
     assert needed == Slot(variant=again("0a"), repeat=0)
 
 
@@ -154,43 +160,97 @@ def test_judges_that_see_nothing_any_more_are_an_error() -> None:
     assert "temper mutate kstack --sample 1" in caught.value.hint
 
 
+AGAIN = [Slot(variant=again("0a"), repeat=0)]
+
+
 def test_what_was_noticed_before_is_not_judged_again() -> None:
-    known: dict[str, Notice | None] = {}
-    run = run_with(boot("0a", CONSTANT))
-    again_due = [Slot(variant=again("0a"), repeat=0)]
-    assert boots_needed(run, known) == again_due
-    assert known["0a"]
+    needed = BootsNeeded()
+    assert needed(run_with(boot("0a", CONSTANT))) == AGAIN
     # Nothing reads these samples any more.
-    run = run_with(boot("0a", RANDOM))
-    assert boots_needed(run, known) == again_due
-    assert boots_needed(run) == []
+    fine = run_with(boot("0a", RANDOM))
+    assert needed(fine) == AGAIN
+    assert BootsNeeded()(fine) == []
 
 
-def program(host: Host, *more: str) -> str:
-    """Have a guest end programs in turn, and then go on for long."""
-    body = "echo 'Linux version 6.12' >$console\n" + says(BOOT)
-    for number, name in enumerate(more):
-        body += says(*ran(1 + 2 * number, name)) + "sleep 0.3\n"
-    return f"echo $$ >{host.root}/pid\n{body}sleep 60\n"
+def test_what_was_not_noticed_before_is_judged_again() -> None:
+    """A test that failed is told by the series, in which it does not."""
+    failed = boot("0a", console=KUNIT.replace("ok 2", "not ok 2"))
+    needed = BootsNeeded()
+    assert not set(AGAIN) & set(needed(run_of(failed)))
+    assert needed(run_with(failed)) == AGAIN
+
+
+def programs(host: Host, *names: str) -> str:
+    """Have a guest end programs, each after the test has heard of the one before it.
+
+    Then it is in the middle of two lines.
+    """
+    body = f"echo $$ >{host.root}/pid\necho 'Linux version 6.12' >$console\n"
+    body += says(BOOT)
+    for number, name in enumerate(names):
+        body += says(*ran(1 + 2 * number, name))
+        body += f"until [ -e {host.root}/{name} ]; do sleep 0.02; done\n"
+    return f"{body}sleep 60\n"
 
 
 def test_a_guest_is_ended_when_there_is_enough(host: Host) -> None:
-    host.qemu(program(host, "first", "second"))
+    host.qemu(programs(host, "first", "second"))
     asked: list[BootResult] = []
 
     def enough(so_far: BootResult) -> bool:
         asked.append(so_far)
+        (host.root / ("first", "second")[len(asked) - 1]).touch()
         return len(asked) == 2
 
     request = replace(host.request(), enough=enough)
     found = host.tcg().boot(request, host.work, Watcher())
-    assert found == asked[1]
+    # Not what has come since.
+    assert found is asked[1]
     assert found.early
     ended = [[r.program for r in a.records if isinstance(r, Exit)] for a in asked]
     assert ended == [["first"], ["first", "second"]]
-    assert found.console == "Linux version 6.12\n"
     pid = (host.root / "pid").read_text().strip()
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_lines_that_are_not_whole_do_not_count(host: Host) -> None:
+    """Half of a complaint that is expected is one that nobody expects."""
+    sent = "".join(f"{line}\n" for line in (BOOT, *ran(1, "first")))
+    torn = sent + '{"n":3,"type":'
+    host.qemu(
+        "printf 'Linux\\nWARNING: CP' >$console\n"
+        f"printf %s {shlex.quote(torn)} >$records\nsleep 60\n"
+    )
+    request = replace(host.request(), enough=lambda _: True)
+    found = host.tcg().boot(request, host.work, Watcher())
+    assert found.console == "Linux\n"
+    assert [record.type for record in found.records] == ["boot", "start", "exit"]
+
+
+def test_a_full_memory_is_no_notice(host: Host) -> None:
+    """Programs that were cut off fail on every kernel."""
+    full = "Initramfs unpacking failed: write error"
+    sent = says(BOOT, *ran(1, "first"))
+    host.qemu(f"echo '{full}' >$console\n{sent}sleep 60\n")
+    request = replace(host.request(), enough=lambda _: True)
+    with pytest.raises(InfraError, match="do not fit into the guest's memory"):
+        host.tcg().boot(request, host.work, Watcher())
+
+
+def test_what_a_debugger_found_is_looked_at(host: Host) -> None:
+    def attack(gdb: Gdb) -> Iterator[Samples]:
+        (host.root / "attacked").touch()
+        yield Samples(n=0, type="samples", name="rows", values=[3])
+
+    host.qemu(job(host, ATTACKED) + "sleep 60\n")
+
+    def enough(so_far: BootResult) -> bool:
+        samples = [r.values for r in so_far.records if isinstance(r, Samples)]
+        return samples == [[3]]
+
+    request = replace(host.request(), attacks={ATTACKED: attack}, enough=enough)
+    with Debugger(host.work / "debugger"):
+        assert host.tcg().boot(request, host.work, Watcher()).early
 
 
 def test_a_boot_that_came_to_its_end_did_not_end_early(host: Host) -> None:
@@ -200,32 +260,56 @@ def test_a_boot_that_came_to_its_end_did_not_end_early(host: Host) -> None:
     assert not host.tcg().boot(request, host.work, Watcher()).early
 
 
-def test_only_boots_of_mutants_may_end_early(tmp_path: Path) -> None:
-    names = ("off", "unmutated", "0a", again("0a"))
-    made = prepared(tmp_path, names, repeats=3)
+def sent(found: StoredBoot) -> BootResult:
+    """Return what a boot brought back to whoever stored it."""
+    return BootResult([parse_record(record) for record in found.records], found.console)
+
+
+class Asking(FakeMachine):
+    """Asks whether what a harmless kernel sends is enough, and a broken one."""
+
+    answers: list[bool]
+
+    def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
+        assert request.enough
+        kernels = (RANDOM, CONSTANT)
+        self.answers = [request.enough(sent(begun(each))) for each in kernels]
+        return super().boot(request, work, watcher)
+
+
+def test_only_a_mutant_is_ended_by_what_notices_it(tmp_path: Path) -> None:
+    planned = plan()
+    setup = prepared(tmp_path).setups["off"]
+    machine = Asking()
+    booter = Booter(Prepared(planned, dict.fromkeys(planned.variants, setup)), machine)
+    ended: dict[str, list[bool]] = {}
+    for slot in planned.slots:
+        booter.boot(slot, Watcher())
+        ended[slot.variant] = machine.answers
+    mutants = {name: [False, True] for name in ("0a", again("0a"))}
+    others = ("off", "unmutated", again("unmutated"))
+    assert ended == mutants | {name: [False, False] for name in others}
+
+
+def test_twins_and_other_runs_come_to_their_end(tmp_path: Path) -> None:
+    """Twins decide together, and a proof is of whole boots."""
     twins = Twins(job=("run twins 9",), seeds=(1, 2))
-    work = made.plan.work.model_copy(update={"exact": False})
-    changes = {
-        "kind": Kind.MUTATE,
-        "mutants": {"0a": mutant()},
-        "twins": twins,
-        "work": work,
-    }
-    made = replace(made, plan=made.plan.model_copy(update=changes))
-    early = result()
+    for kind in (Kind.MUTATE, Kind.PROVE):
+        made = prepared(tmp_path, repeats=3)
+        work = made.plan.work.model_copy(update={"exact": False})
+        changes = {"kind": kind, "twins": twins, "work": work}
+        made = replace(made, plan=made.plan.model_copy(update=changes))
+        machine = FakeMachine()
+        for slot in made.plan.slots:
+            Booter(made, machine).boot(slot, Watcher())
+            may = machine.requests[-1].enough is not None
+            assert may is (kind is Kind.MUTATE and not slot.repeat)
 
-    def behaves(watcher: Watcher) -> BootResult:
-        return replace(early, early=True)
 
-    machine = FakeMachine({"0a": behaves})
-    booter = Booter(made, machine)
-    asked: dict[tuple[str, bool], bool] = {}
+def test_that_a_boot_ended_early_is_stored(tmp_path: Path) -> None:
+    early = replace(result(), early=True)
+    machine = FakeMachine({"off": lambda _: early})
+    made = prepared(tmp_path)
     for slot in made.plan.slots:
-        found = booter.boot(slot, Watcher())
-        request = machine.requests[-1]
-        asked[slot.variant, slot.repeat > 0] = request.enough is not None
-        assert found.facts.early is (slot.variant == "0a")
-    assert [place for place, may in asked.items() if may] == [
-        ("0a", False),
-        (again("0a"), False),
-    ]
+        found = Booter(made, machine).boot(slot, Watcher())
+        assert found.facts.early is (slot.variant == "off")

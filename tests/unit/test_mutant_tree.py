@@ -75,7 +75,25 @@ def test_the_texts_of_a_series_are_those_of_the_files_that_it_touches(
 
 def test_objects_are_those_that_make_knows_of(tree: MutantTree) -> None:
     assert tree.objects(CLOCK) == ["drivers/clock.o"]
-    assert set(tree.objects(HEADER)) == {"init/main.o", UNPACK}
+    smallest, *others = tree.objects(HEADER)
+    assert smallest == "drivers/clock.o"
+    assert set(others) == {"init/main.o", UNPACK}
+
+
+def test_modules_that_nobody_boots_do_not_count(tree: MutantTree) -> None:
+    folder = tree.build.out / "drivers"
+    for name, words in (("module", "-DMODULE"), ("driver", "")):
+        (folder / f".{name}.o.cmd").write_text(f"gcc {words} ../{HEADER}\n")
+        (folder / f"{name}.o").touch()
+    assert "drivers/driver.o" in tree.objects(HEADER)
+    assert "drivers/module.o" not in tree.objects(HEADER)
+
+
+def test_a_line_of_a_header_is_reached(
+    tree: MutantTree, texts: Mapping[str, str]
+) -> None:
+    assert tree.reaches(mutant(texts, HEADER, "44", "45"))
+    assert not tree.reaches(mutant(texts, MAIN, "return 3;", "return 7;"))
 
 
 def test_each_mutant_is_made_alone(tree: MutantTree, texts: Mapping[str, str]) -> None:

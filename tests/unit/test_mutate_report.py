@@ -14,9 +14,9 @@ from made_up import WORK, run_plan, variant_plan
 from temper.analysis.checks import Result, suites
 from temper.analysis.kunit import kunit_results
 from temper.analysis.mutants import (
+    BootsNeeded,
     MutantFound,
     MutateReport,
-    boots_needed,
     mutate_report,
 )
 from temper.cli.reports import status_of
@@ -279,9 +279,8 @@ def test_a_mutant_boots_again_only_where_that_matters(
     positions = {"0a": first, again("0a"): second}
     boots: list[StoredBoot] = []
     taken: list[list[tuple[str, int]]] = []
-    while due := boots_needed(
-        StoredRun(id=4, plan=planned, started=STARTED, boots=boots)
-    ):
+    needed = BootsNeeded()
+    while due := needed(StoredRun(id=4, plan=planned, started=STARTED, boots=boots)):
         taken.append([(slot.variant, slot.repeat) for slot in due])
         boots += [
             boot(
@@ -317,7 +316,8 @@ def under_naps(notices: list[str], accepted: str = "") -> StoredRun:
     )
     boots: list[StoredBoot] = []
     run = StoredRun(id=4, plan=planned, started=STARTED, boots=boots)
-    while due := boots_needed(run):
+    needed = BootsNeeded()
+    while due := needed(run):
         boots += [
             boot(
                 slot.variant,

@@ -122,7 +122,8 @@ def mutate_report(run: StoredRun) -> MutateReport:
     second boot has one, too, or if twins found it: on a busy host, proofs now and then
     find what is not there. Whatever keeps a proof from finding it BLOCKED is a notice,
     since nobody would have read PROVEN.
-    Raises what ``proof_report`` does.
+    Raises what ``proof_report`` does, and StoreError for a boot that was ended early by
+    what no judge finds any more.
     """
     plan = run.plan
     watch = Watch(run)
@@ -157,20 +158,24 @@ def mutate_report(run: StoredRun) -> MutateReport:
     )
 
 
-def boots_needed(
-    run: StoredRun, known: dict[str, Notice | None] | None = None
-) -> list[Slot]:
-    """Return the boots that must come next for the report on mutants; empty: none.
+class BootsNeeded:
+    """Chooses the boots of a run that must come next for its report on mutants."""
 
-    It needs all boots of the control and of the series as it is. ``known``: what
-    noticed each variant when this was asked of the same run before; it grows. Raises
-    what ``proof_report`` does.
-    """
-    plan, watch = run.plan, Watch(run, known)
-    needed = {*watch.missing(*watch.needed)}
-    for name in _booted(plan):
-        needed.update(watch.waits_for(name))
-    return [slot for slot in plan.slots if slot in needed]
+    def __init__(self) -> None:
+        # Judging takes seconds, and after each choice there are more boots to judge.
+        self._known: dict[str, Notice] = {}
+
+    def __call__(self, run: StoredRun) -> list[Slot]:
+        """Return them, for the same run each time; empty: it needs none.
+
+        It needs all boots of the control and of the series as it is. Raises what
+        ``mutate_report`` does.
+        """
+        plan, watch = run.plan, Watch(run, self._known)
+        needed = {*watch.missing(*watch.needed)}
+        for name in _booted(plan):
+            needed.update(watch.waits_for(name))
+        return [slot for slot in plan.slots if slot in needed]
 
 
 def _booted(plan: RunPlan) -> list[str]:

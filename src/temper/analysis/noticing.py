@@ -44,10 +44,11 @@ def _by(variant: str, looks: Mapping[str, Look]) -> Notice | None:
 class Watch:
     """Looks at the boots of a run with all that could notice something."""
 
-    def __init__(
-        self, run: StoredRun, known: dict[str, Notice | None] | None = None
-    ) -> None:
-        """Look at a run; ``known``: what was found before in variants of the same."""
+    def __init__(self, run: StoredRun, known: dict[str, Notice] | None = None) -> None:
+        """Look at a run; ``known``: what noticed variants of it before; it grows.
+
+        A notice stays one. That there is none may change with boots that come later.
+        """
         self._run = run
         self._plan = run.plan
         self._judging = Judging.of(run)
@@ -58,7 +59,8 @@ class Watch:
         self._by_one = [name for name in run.plan.deciding if not proofs[name].twins]
         self._booted = {boot.facts.slot for boot in run.boots}
         # Judging takes seconds, and is asked for more than once.
-        self._found = {} if known is None else known
+        self._known = {} if known is None else known
+        self._found: dict[str, Notice | None] = {**self._known}
         self._boots: dict[str, list[StoredBoot]] = {}
         for boot in run.boots:
             self._boots.setdefault(boot.facts.variant, []).append(boot)
@@ -133,7 +135,9 @@ class Watch:
     def _noticed_by_one(self, variant: str) -> Notice | None:
         """Return what notices first that something is wrong, without the twins."""
         if variant not in self._found:
-            self._found[variant] = self._look_alone(variant)
+            notice = self._found[variant] = self._look_alone(variant)
+            if notice:
+                self._known[variant] = notice
         return self._found[variant]
 
     def _look_alone(self, variant: str) -> Notice | None:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 from temper.analysis.estimate import estimate, seconds_a_boot
-from temper.analysis.mutants import boots_needed
+from temper.analysis.mutants import BootsNeeded
 from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
@@ -191,9 +191,7 @@ class Lab:
             machine.prepare()
             with self._engine(plan, machine) as engine:
                 # The boots of a mutant may be in several shards, so each makes its own.
-                choice = None
-                if plan.mutants and not plan.shard:
-                    choice = partial(boots_needed, known={})
+                choice = BootsNeeded() if plan.mutants and not plan.shard else None
                 run = execute(engine, store, self.progress, resume, choice)
             if plan.shard:
                 print_shard(console(), plan.shard, store.run_folder(run.id))

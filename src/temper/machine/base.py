@@ -169,7 +169,7 @@ class Machine(Protocol):
         """Say what ``request`` will run with; raise InfraError if it cannot."""
 
     def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
-        """Start a kernel and wait for the end of its job.
+        """Start a kernel and wait for the end of its job, or until there is enough.
 
         ``work`` is an empty folder for what the machine writes meanwhile. Raises
         BootError if the kernel failed, InfraError if the machine did, and

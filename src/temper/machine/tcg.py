@@ -171,7 +171,8 @@ class Tcg:
         try:
             job.run()
             if job.early:
-                return job.so_far()
+                _check_room(job.early.console)
+                return job.early
             console = text_of(work / "console")
             _check_room(console)
             records = _records(text_of(work / "records"), console)
@@ -246,8 +247,8 @@ class _Job:
     request: BootRequest
     found: dict[str, list[Samples]] = field(default_factory=dict)
     """Program that was attacked -> what the attack has found."""
-    early: bool = False
-    """Whether it was ended since there was enough."""
+    early: BootResult | None = None
+    """What was enough to end it; None: it came to its end."""
 
     def run(self) -> None:
         """Wait for QEMU's end; raise if it was neither the guest's will nor ours."""
@@ -256,11 +257,12 @@ class _Job:
         if not self.early:
             qemu.check_end()
 
-    def so_far(self) -> BootResult:
-        """Return what has come, of a guest that goes on."""
+    def _so_far(self) -> BootResult:
+        """Return what has come in whole lines from a guest that goes on."""
         records = whole_records(text_of(self.work / "records").splitlines())
+        console, newline, _torn = text_of(self.work / "console").rpartition("\n")
         return BootResult(
-            _with_found(records, self.found), text_of(self.work / "console"), early=True
+            _with_found(records, self.found), console + newline, early=True
         )
 
     def _watch(self, qemu: Process) -> None:
@@ -293,9 +295,10 @@ class _Job:
         ended = programs.ended
         programs.read()
         self.watcher.on_program(programs.ended)
-        if self.request.enough and programs.ended > ended:
-            self.early = self.request.enough(self.so_far())
-        return self.early
+        enough = self.request.enough
+        if enough and programs.ended > ended and enough(so_far := self._so_far()):
+            self.early = so_far
+        return self.early is not None
 
     def _attack(self, qemu: Process, program: str) -> None:
         self.watcher.on_wait(f"{program} is under attack by a debugger")

@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from temper.errors import StoreError
@@ -58,15 +59,19 @@ class Campaign:
             yield missing
             return
         while missing:
-            try:
-                needed = set(self.choice(self.store.load(self.run)))
-            except StoreError:
-                # A raw file is damaged: what can be said without it is anybody's guess.
-                needed = set(missing)
+            needed = set(missing)
+            # What can be said without a raw file that is damaged is anybody's guess.
+            if run := self._stored():
+                needed = set(self.choice(run))
             if not (due := [slot for slot in missing if slot in needed]):
                 return
             yield due
             missing = self.store.missing(self.run)
+
+    def _stored(self) -> StoredRun | None:
+        with suppress(StoreError):
+            return self.store.load(self.run)
+        return None
 
     def _boot(self, slots: list[Slot], gauge: "_Gauge") -> None:
         """Keep the engine busy; give all up when anything raises."""

@@ -161,7 +161,7 @@ def _with_mutants(
             variants[variant] = whole.model_copy(update=held)
             held["title"] = f"{held['title']}, once more"
             variants[again(variant)] = whole.model_copy(update=held)
-    ordered = sorted(feature.proofs, key=lambda name: name not in mutation.first)
+    ordered = dict.fromkeys((*mutation.first, *feature.proofs))
     return feature.model_copy(
         update={
             "proofs": {name: feature.proofs[name] for name in ordered},

@@ -6,3 +6,8 @@ int unpacked(void)
 {
 	return FAKE_FOUR;
 }
+
+int more_than_a_driver(int more)
+{
+	return more * FAKE_FOUR;
+}
