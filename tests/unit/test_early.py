@@ -266,13 +266,13 @@ def sent(found: StoredBoot) -> BootResult:
 
 
 class Asking(FakeMachine):
-    """Asks whether what a harmless kernel sends is enough, and a broken one."""
+    """Asks whether what a broken kernel sends is enough, and a harmless one."""
 
     answers: list[bool]
 
     def boot(self, request: BootRequest, work: Path, watcher: Watcher) -> BootResult:
         assert request.enough
-        kernels = (RANDOM, CONSTANT)
+        kernels = (CONSTANT, RANDOM)
         self.answers = [request.enough(sent(begun(each))) for each in kernels]
         return super().boot(request, work, watcher)
 
@@ -286,7 +286,7 @@ def test_only_a_mutant_is_ended_by_what_notices_it(tmp_path: Path) -> None:
     for slot in planned.slots:
         booter.boot(slot, Watcher())
         ended[slot.variant] = machine.answers
-    mutants = {name: [False, True] for name in ("0a", again("0a"))}
+    mutants = {name: [True, False] for name in ("0a", again("0a"))}
     others = ("off", "unmutated", again("unmutated"))
     assert ended == mutants | {name: [False, False] for name in others}
 
