@@ -86,6 +86,26 @@ def test_boots_take_what_those_with_the_same_job_took() -> None:
     assert seconds_a_boot(WITH_A_SHORT_JOB, runs) is None
 
 
+def test_boots_that_ended_early_are_no_guide() -> None:
+    """Mutants of a feature may have run since it was proven."""
+    early = stored(PLAN, [1.0, 2.0, 30.0])
+    for boot in early.boots[:2]:
+        boot.facts = boot.facts.model_copy(update={"early": True})
+    assert seconds_a_boot(PLAN, [early]) == 30
+    ended = early.model_copy(update={"boots": early.boots[:2]})
+    assert seconds_a_boot(PLAN, [ended, stored(PLAN, [11.0])]) == 11
+
+
+def test_the_order_of_programs_is_no_matter() -> None:
+    def doing(*job: str) -> RunPlan:
+        work = Work(job=job, cpus=1, exact=True)
+        return PLAN.model_copy(update={"work": work})
+
+    assert seconds_a_boot(
+        doing("run b", "run a"), [stored(doing("run a", "run b"), [5.0])]
+    )
+
+
 def text(found: Estimate, plan: RunPlan = PLAN) -> str:
     return " ".join(to_markdown([plan_document(plan, found)]).split())
 

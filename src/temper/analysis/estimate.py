@@ -62,15 +62,19 @@ def estimate(
 
 
 def seconds_a_boot(plan: RunPlan, runs: Iterable[StoredRun]) -> float | None:
-    """Return how long a boot with the jobs of ``plan`` took; None if there was none."""
+    """Return how long a boot with the jobs of ``plan`` took; None if there was none.
+
+    Whole boots alone count, and in which order a job runs its programs does not.
+    """
     for run in runs:
-        if run.boots and _jobs(run.plan) == _jobs(plan):
-            return median(boot.facts.wall_seconds for boot in run.boots)
+        whole = [boot.facts for boot in run.boots if not boot.facts.early]
+        if whole and _jobs(run.plan) == _jobs(plan):
+            return median(facts.wall_seconds for facts in whole)
     return None
 
 
 def _jobs(plan: RunPlan) -> set[tuple[str, ...]]:
-    return {plan.job(slot) for slot in plan.slots}
+    return {tuple(sorted(plan.job(slot))) for slot in plan.slots}
 
 
 def _times(count: int, seconds: float | None) -> float | None:
