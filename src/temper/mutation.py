@@ -32,8 +32,9 @@ class Mutation(Plain):
     """The KUnit suites of the series, which run as mutants boot: a name, or a pattern
     as the kernel takes one; empty: there are none."""
     first: tuple[str, ...] = ()
-    """Proofs that attack mutants before the others do, in order: those that notice most,
-    since a boot ends with what notices it first."""
+    """Proofs that attack mutants before the others do, in order.
+
+    Those that notice most: a boot ends with what notices it first."""
     conditions: dict[str, str] = Field(default_factory=dict)
     """Name -> words for the kernel. Mutants that nothing notices boot with them, too:
     some code runs only then."""
