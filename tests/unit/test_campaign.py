@@ -13,7 +13,7 @@ import pytest
 from fake_machine import PROGRAMS, Behaviour, FakeMachine, prepared, result
 
 from made_up import kernel_facts
-from temper.errors import BootError, InfraError
+from temper.errors import BootError, InfraError, StoreError
 from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
@@ -281,6 +281,17 @@ def test_a_damaged_boot_comes_first(bench: Bench) -> None:
     bench.boot_all(firsts_then_one)
     assert len(bench.machine.booted) == 1
     assert bench.kept == kept
+
+
+def test_a_run_that_cannot_be_judged_boots_nothing_more(bench: Bench) -> None:
+    """More boots would not help; the error says what does."""
+
+    def refuses(_run: StoredRun) -> list[Slot]:
+        raise StoreError("run 1 cannot be judged")
+
+    with pytest.raises(StoreError, match="cannot be judged"):
+        bench.boot_all(refuses)
+    assert bench.machine.booted == []
 
 
 def test_progress_reaches_its_total(bench: Bench) -> None:

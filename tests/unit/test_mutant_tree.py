@@ -157,7 +157,7 @@ def test_a_sample_compiles_no_more_than_it_needs(
     assert list(found.values()) == [Fate.SAME, Fate.DISTINCT, Fate.DISTINCT]
 
 
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def compiled_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which mutants are compiled from now on."""
     compiled: list[str] = []
     known = MutantTree.compiled
@@ -184,7 +184,7 @@ def test_a_survey_that_was_stopped_goes_on(
         replace(mutant(texts, CLOCK, "9", str(value)), id=f"{at:02} {value}")
         for at, value in enumerate(values)
     ]
-    compiled = made(monkeypatch)
+    compiled = compiled_from_now_on(monkeypatch)
     whole = survey(wanted, texts, mutants, None, Cache(cache.root / "other"), Quiet())
     assert len(compiled) == 30
     distinct = [name for name, fate in whole.items() if fate is Fate.DISTINCT]

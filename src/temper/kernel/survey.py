@@ -54,7 +54,7 @@ def survey(
             title = f"mutants from {first + 1} on, Linux {spec.source.version}"
             make = surveyor.surveying(chunk, found)
             facts = cache.entry("mutants", key, title, make, progress).facts
-            surveyor.seen.update((file, digest) for file, digest in facts["seen"])
+            surveyor.seen.update(map(tuple, facts["seen"]))
             for name, fate in facts["fates"].items():
                 found[name] = Fate(fate)
                 if sample and distinct(found) == sample:

@@ -12,7 +12,6 @@ from temper.arch import Arch
 from temper.errors import BootError, InfraError
 from temper.kernel import Cache
 from temper.machine.base import (
-    Attack,
     BootRequest,
     BootResult,
     Clock,
@@ -278,17 +277,13 @@ class _Job:
                 size = written
                 if self._read(programs):
                     return
-                if programs.running in self._attacks.keys() - self.found.keys():
+                if programs.running in self.request.attacks.keys() - self.found.keys():
                     self._attack(qemu, programs.running)
                 silence.restart()
             if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
             if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
-
-    @property
-    def _attacks(self) -> Mapping[str, Attack]:
-        return self.request.attacks
 
     def _read(self, programs: "_Programs") -> bool:
         """Tell how many programs have ended; return whether there is enough."""
@@ -305,7 +300,7 @@ class _Job:
         try:
             with Gdb(self.work / "debugger", _DEBUGGER_S, self.watcher) as gdb:
                 found = self.found.setdefault(program, [])
-                for samples in self._attacks[program](gdb):
+                for samples in self.request.attacks[program](gdb):
                     found.append(samples)
         except BootError as error:
             if qemu.wait(_DYING):
