@@ -1,5 +1,7 @@
 """What becomes of mutants in a tree that is built once, and of the tree."""
 
+import os
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +10,10 @@ import pytest
 from kernels import FAKE_KERNEL, fake_source, fragments, make_patch, spec
 
 from temper.errors import BuildError
+from temper.kernel import mutated
 from temper.kernel.builder import KernelSpec
 from temper.kernel.cache import Cache
+from temper.kernel.inlined import function_of, marked
 from temper.kernel.mutants import Mutant
 from temper.kernel.mutated import Compiled, MutantTree, mutant_tree
 from temper.kernel.series import series_texts
@@ -19,10 +23,16 @@ from temper.record.plan import Fate
 
 MAIN, CLOCK, HEADER = "init/main.c", "drivers/clock.c", "include/linux/fake.h"
 UNPACK = "arch/x86/boot/compressed/unpack.o"
+HALF = """
+static inline int fake_half(int whole)
+{
+	return whole / 2;
+}"""
 CHANGES = (
     (MAIN, "return 2;", "return 2 + 20;\n#ifdef FAR\n\treturn 3;\n#endif"),
+    (MAIN, "return FAKE_FOUR;", "return fake_half(FAKE_FOUR);"),
     (CLOCK, "return 0;", "return 9;"),
-    (HEADER, "FAKE_FOUR 4", "FAKE_FOUR 44"),
+    (HEADER, "FAKE_FOUR 4", f"FAKE_FOUR 44\n{HALF}"),
 )
 
 
@@ -73,20 +83,34 @@ def test_the_texts_of_a_series_are_those_of_the_files_that_it_touches(
     assert "return 9;" not in (FAKE_KERNEL / CLOCK).read_text()
 
 
-def test_objects_are_those_that_make_knows_of(tree: MutantTree) -> None:
-    assert tree.objects(CLOCK) == ["drivers/clock.o"]
-    smallest, *others = tree.objects(HEADER)
+def test_objects_are_those_that_make_knows_of(
+    tree: MutantTree, texts: Mapping[str, str]
+) -> None:
+    assert tree.affected(mutant(texts, CLOCK, "9", "8")) == ["drivers/clock.o"]
+    smallest, *others = tree.affected(mutant(texts, HEADER, "44", "45"))
     assert smallest == "drivers/clock.o"
     assert set(others) == {"init/main.o", UNPACK}
 
 
-def test_modules_that_nobody_boots_do_not_count(tree: MutantTree) -> None:
+def test_modules_that_nobody_boots_do_not_count(
+    tree: MutantTree, texts: Mapping[str, str]
+) -> None:
     folder = tree.build.out / "drivers"
     for name, words in (("module", "-DMODULE"), ("driver", "")):
         (folder / f".{name}.o.cmd").write_text(f"gcc {words} ../{HEADER}\n")
         (folder / f"{name}.o").touch()
-    assert "drivers/driver.o" in tree.objects(HEADER)
-    assert "drivers/module.o" not in tree.objects(HEADER)
+    affected = tree.affected(mutant(texts, HEADER, "44", "45"))
+    assert "drivers/driver.o" in affected
+    assert "drivers/module.o" not in affected
+
+
+def test_an_object_needs_no_symbols(tree: MutantTree) -> None:
+    folder = tree.build.out / "drivers"
+    (folder / ".empty.o.cmd").write_text(f"gcc ../{HEADER}\n")
+    command = ["gcc", "-x", "assembler", "-c", "-", "-o", str(folder / "empty.o")]
+    subprocess.run(command, input=b"", check=True, timeout=60)
+    assert tree.originals["drivers/empty.o"].symbols == frozenset()
+    assert "fourth T" in tree.originals["init/main.o"].symbols
 
 
 def test_a_line_of_a_header_is_reached(
@@ -97,22 +121,158 @@ def test_a_line_of_a_header_is_reached(
 
 
 def test_each_mutant_is_made_alone(tree: MutantTree, texts: Mapping[str, str]) -> None:
-    whole = tree.compiled(CLOCK), tree.compiled(MAIN)
+    whole = tree.originals
     one = mutant(texts, CLOCK, "9", "8")
     two = mutant(texts, MAIN, "20", "21")
-    assert tree.compiled(CLOCK, one) != whole[0]
-    assert tree.compiled(MAIN, two) != whole[1]
+    assert tree.compiled(one) != {"drivers/clock.o": whole["drivers/clock.o"]}
+    assert tree.compiled(two) != {"init/main.o": whole["init/main.o"]}
     with_both = tree.image(two).read_bytes()
-    assert tree.compiled(CLOCK) == whole[0]
+    assert tree.compiled(as_it_is(one, texts)) == {
+        "drivers/clock.o": whole["drivers/clock.o"]
+    }
     assert tree.image(two).read_bytes() == with_both
+
+
+def as_it_is(mutant: Mutant, texts: Mapping[str, str]) -> Mutant:
+    """Return a mutant of the same place that changes nothing."""
+    return replace(mutant, after=texts[mutant.file].split("\n")[mutant.line - 1])
 
 
 def test_a_header_changes_all_that_includes_it(
     tree: MutantTree, texts: Mapping[str, str]
 ) -> None:
-    whole = tree.compiled(HEADER)
-    assert tree.compiled(HEADER, mutant(texts, HEADER, "44", "45")) != whole
-    assert tree.compiled(HEADER, mutant(texts, HEADER, "44", "(40 + 4)")) == whole
+    whole = tree.originals
+    changed = tree.compiled(mutant(texts, HEADER, "44", "45"))
+    assert changed
+    assert set(changed) == set(whole)
+    assert changed["init/main.o"] != whole["init/main.o"]
+    assert changed["drivers/clock.o"] == whole["drivers/clock.o"]
+    assert tree.compiled(mutant(texts, HEADER, "44", "(40 + 4)")) == whole
+
+
+@pytest.fixture
+def narrow(tree: MutantTree, monkeypatch: pytest.MonkeyPatch) -> MutantTree:
+    """Return a tree in which each header is one that many objects include."""
+    monkeypatch.setattr(mutated, "MANY", 1)
+    return tree
+
+
+def test_a_function_of_a_header_changes_what_it_is_inlined_into(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    assert narrow.compiled(mutant(texts, CLOCK, "9", "9 +")) is None
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    assert narrow.compiled(thirds)
+    assert narrow.affected(thirds) == ["drivers/clock.o", "init/main.o"]
+    assert UNPACK in narrow.affected(mutant(texts, HEADER, "44", "45"))
+    # What has its arguments is no part of its body.
+    assert UNPACK in narrow.affected(mutant(texts, HEADER, "int whole", "char whole"))
+    assert narrow.affected(mutant(texts, CLOCK, "9", "8")) == ["drivers/clock.o"]
+
+
+def test_only_what_a_function_is_inlined_into_is_made_anew(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    """And no mark is left in what is made, nor a mutant in what comes after it."""
+    whole = narrow.originals
+    image = narrow.image(as_it_is(mutant(texts, CLOCK, "9", "8"), texts)).read_bytes()
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    unpacks = narrow.build.out / UNPACK
+    first = narrow.compiled(thirds)
+    mutated_image = narrow.image(thirds).read_bytes()
+    made = unpacks.stat().st_mtime_ns
+    second = narrow.compiled(thirds)
+    assert first == second
+    assert first
+    assert first["init/main.o"] != whole["init/main.o"]
+    assert first["drivers/clock.o"] == whole["drivers/clock.o"]
+    for _ in range(2):
+        assert narrow.compiled(as_it_is(thirds, texts)) == {
+            name: whole[name] for name in ("drivers/clock.o", "init/main.o")
+        }
+        assert unpacks.stat().st_mtime_ns == made
+        assert narrow.image(as_it_is(thirds, texts)).read_bytes() == image
+        assert narrow.image(thirds).read_bytes() == mutated_image
+        assert narrow.image(mutant(texts, CLOCK, "9", "9 + 0")).read_bytes() == image
+        made = unpacks.stat().st_mtime_ns
+    assert image != mutated_image
+
+
+def test_what_is_inlined_is_found_out_once(
+    narrow: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    affected = narrow.affected(thirds)
+    monkeypatch.setattr(mutated, "marked", None)
+    again = MutantTree(narrow.build, texts)
+    assert again.affected(thirds) == affected
+
+
+def test_if_marks_do_not_compile_all_objects_are_affected(
+    narrow: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutated, "marked", lambda _, text: f"{text}\n#error")
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    assert UNPACK in narrow.affected(thirds)
+    changed = narrow.compiled(thirds)
+    assert changed
+    assert set(changed) == set(narrow.originals)
+
+
+def test_bodies_of_functions_stand_between_braces() -> None:
+    header = """\
+#define DOES(x) do { \\
+	} while (0)
+struct pair {
+	int one;
+};
+/*
+{
+ * }
+ */
+static inline int one(void)
+{
+	if (two) {
+		return 1;
+	}
+	/* } */
+	return 2;
+}
+
+static inline int two(void) { return 3; }
+static inline int three(void)
+{
+#define FOUR 4
+	return FOUR;
+}
+"""
+    lines = header.split("\n")
+    having = [line for line in range(1, len(lines)) if function_of("h", header, line)]
+    assert having == [12, 13, 14, 15, 16]
+    assert function_of("a.h", header, 12) != function_of("b.h", header, 12)
+    changed = marked("h", header).split("\n")
+    assert [at for at, line in enumerate(changed) if line != lines[at]] == [10]
+
+
+def test_what_was_compiled_for_the_tree_is_not_compiled_again(
+    tree: MutantTree, texts: Mapping[str, str], cache: Cache
+) -> None:
+    before = misses(cache)
+    nine = mutant(texts, CLOCK, "9", "8")
+    for name in tree.affected(nine):
+        (tree.build.out / name).unlink()
+    assert tree.compiled(as_it_is(nine, texts))
+    assert misses(cache) == before
+    assert tree.compiled(nine)
+    assert misses(cache) > before
+
+
+def misses(cache: Cache) -> int:
+    """Return how often ccache had to call the compiler."""
+    environment = {"PATH": os.environ["PATH"], "CCACHE_DIR": str(cache.ccache)}
+    command = ["ccache", "--print-stats"]
+    said = subprocess.check_output(command, env=environment, text=True, timeout=60)
+    return int(dict(line.split("\t") for line in said.splitlines())["cache_miss"])
 
 
 def test_the_source_in_the_cache_stays_as_it_is(
@@ -162,11 +322,9 @@ def compiled_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     compiled: list[str] = []
     known = MutantTree.compiled
 
-    def noting(
-        tree: MutantTree, file: str, mutant: Mutant | None = None
-    ) -> Compiled | None:
-        compiled.extend([mutant.id] if mutant else [])
-        return known(tree, file, mutant)
+    def noting(tree: MutantTree, mutant: Mutant) -> Mapping[str, Compiled] | None:
+        compiled.append(mutant.id)
+        return known(tree, mutant)
 
     monkeypatch.setattr(MutantTree, "compiled", noting)
     return compiled
@@ -194,12 +352,10 @@ def test_a_survey_that_was_stopped_goes_on(
     compiled.clear()
     stop = MutantTree.compiled
 
-    def stopping(
-        tree: MutantTree, file: str, mutant: Mutant | None = None
-    ) -> Compiled | None:
-        if mutant and mutant.id == mutants[20].id:
+    def stopping(tree: MutantTree, mutant: Mutant) -> Mapping[str, Compiled] | None:
+        if mutant.id == mutants[20].id:
             raise KeyboardInterrupt
-        return stop(tree, file, mutant)
+        return stop(tree, mutant)
 
     with monkeypatch.context() as patched:
         patched.setattr(MutantTree, "compiled", stopping)

@@ -337,6 +337,8 @@ class Build:
             "PATH": os.environ["PATH"],
             "HOME": str(self.work),
             "TMPDIR": str(temporary),
+            # As tuxmake has it: ccache tells objects of other languages apart.
+            "LANG": "C",
             # Never with CCACHE_NOCPP2: from preprocessed text GCC makes other code, and
             # the counts of ctx/pipe change.
             "CCACHE_DIR": str(self.cache.ccache),

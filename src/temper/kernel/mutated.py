@@ -3,20 +3,29 @@
 To build each from scratch takes minutes; here, make only does what a line changes.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from temper.arch import Arch
-from temper.digest import file_digest, key_of
+from temper.digest import digest, file_digest, key_of
 from temper.errors import BuildError
 from temper.kernel.builder import Build, KernelSpec
-from temper.kernel.cache import Cache
+from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import cross_prefix
+from temper.kernel.inlined import function_of, inlined, marked
 from temper.kernel.mutants import Mutant
-from temper.process import call
+from temper.process import Finished, call
 from temper.progress import Progress
+
+MANY = 50
+"""Objects from which on it is worth while to find out which of them a mutant changes.
+
+It takes as long as a kernel, once."""
 
 _TIMEOUT = 60.0
 _LOG_TAIL = 15
@@ -24,13 +33,13 @@ _LOG_TAIL = 15
 
 @dataclass(frozen=True)
 class Compiled:
-    """The objects that depend on a file, as a mutant of it makes them."""
+    """An object that depends on a file."""
 
     digest: str
-    """Of all their bytes. Line numbers count, such as WARN() has, but no mutant moves a
-    line; and kernels of ours have no debug information."""
+    """Of its bytes. Line numbers count, such as WARN() has, but no mutant moves a line;
+    and kernels of ours have no debug information."""
     symbols: frozenset[str]
-    """What they define for others, and need of them."""
+    """What it defines for others, and needs of them."""
 
 
 @dataclass
@@ -40,32 +49,31 @@ class MutantTree:
     build: Build
     texts: Mapping[str, str]
     """File -> its text with the series and nothing else."""
-    _objects: dict[str, list[str]] = field(default_factory=dict)
-    """File -> the objects compiled from it."""
-    _changed: str = ""
-    """The file that may not be as the series has it; empty: none."""
+    _changed: Mutant | None = None
+    """Whose file is not as the series has it."""
 
-    def compiled(self, file: str, mutant: Mutant | None = None) -> Compiled | None:
-        """Compile what depends on ``file``; None: it does not compile."""
-        whole = self.texts[file]
-        self._set(file, mutant.applied(whole) if mutant else whole)
-        objects = self.objects(file)
+    @cached_property
+    def originals(self) -> Mapping[str, Compiled]:
+        """The objects of a tree in which no mutant has been made yet."""
+        return self._compiled(sorted({*chain(*self._objects.values())}))
+
+    def compiled(self, mutant: Mutant) -> Mapping[str, Compiled] | None:
+        """Compile all that a mutant can change; None: it does not compile."""
+        self._set(mutant, mutant.applied(self.texts[mutant.file]))
+        objects = self.affected(mutant)
         # The smallest alone: most of what does not compile is found out by it.
         for names in filter(None, (objects[:1], objects[1:])):
-            if self.build.remake(*self._targets(names)).status:
+            if self._remake(names).status:
                 return None
-        contents = {name: file_digest(self.build.out / name) for name in objects}
-        symbols = (self._symbols(name) for name in objects)
-        return Compiled(key_of(contents), frozenset().union(*symbols))
+        return self._compiled(objects)
 
     def reaches(self, mutant: Mutant) -> bool:
         """Return whether this configuration compiles a mutant's line at all."""
         lines = self.texts[mutant.file].split("\n")
         goes_on = lines[mutant.line - 1].endswith("\\")
         lines[mutant.line - 1] = "#error" + " \\" * goes_on
-        self._set(mutant.file, "\n".join(lines))
-        objects = self.objects(mutant.file)
-        return bool(self.build.remake(*self._targets(objects)).status)
+        self._set(mutant, "\n".join(lines))
+        return bool(self._remake(self.affected(mutant)).status)
 
     def image(self, mutant: Mutant) -> Path:
         """Make a mutant's kernel; raise BuildError if that fails.
@@ -73,7 +81,7 @@ class MutantTree:
         The image is there until the next mutant is made.
         """
         arch = self.build.spec.arch
-        self._set(mutant.file, mutant.applied(self.texts[mutant.file]))
+        self._set(mutant, mutant.applied(self.texts[mutant.file]))
         done = self.build.remake(arch.image_target)
         if done.status:
             raise BuildError(
@@ -82,29 +90,80 @@ class MutantTree:
             )
         return self.build.out / arch.image
 
-    def objects(self, file: str) -> list[str]:
-        """Return the objects that are compiled from a file, by what make knows.
+    def affected(self, mutant: Mutant) -> Sequence[str]:
+        """Return the objects that a mutant can change, and first the smallest of all.
+
+        Without that, nobody would know whether it compiles where nothing uses it.
+        """
+        objects = self._objects[mutant.file]
+        function = function_of(mutant.file, self.texts[mutant.file], mutant.line)
+        if not function or mutant.file not in self._wide or self._inlined is None:
+            return objects
+        having = self._inlined.get(function, ())
+        return [*objects[:1], *(name for name in objects[1:] if name in having)]
+
+    @cached_property
+    def _objects(self) -> dict[str, list[str]]:
+        """File -> the objects that are compiled from it, by what make knows.
 
         The smallest comes first.
         """
-        if not self._objects:
-            self._objects = {name: [] for name in self.texts}
-            for command in sorted(self.build.out.rglob(".*.o.cmd")):
-                words = set(command.read_text("utf-8", "replace").split())
-                if "-DMODULE" in words:
-                    # Nobody boots the modules of a kernel of ours.
-                    continue
-                target = command.with_name(command.name[1:].removesuffix(".cmd"))
-                for name in self.texts:
-                    if {name, f"../{name}"} & words and target.is_file():
-                        object_ = str(target.relative_to(self.build.out))
-                        self._objects[name].append(object_)
-            for found in self._objects.values():
-                found.sort(key=lambda name: (self.build.out / name).stat().st_size)
-        return self._objects[file]
+        objects: dict[str, list[str]] = {name: [] for name in self.texts}
+        for command in sorted(self.build.out.rglob(".*.o.cmd")):
+            words = set(command.read_text("utf-8", "replace").split())
+            if "-DMODULE" in words:
+                # Nobody boots the modules of a kernel of ours.
+                continue
+            target = command.with_name(command.name[1:].removesuffix(".cmd"))
+            for name in self.texts:
+                if {name, f"../{name}"} & words and target.is_file():
+                    object_ = str(target.relative_to(self.build.out))
+                    objects[name].append(object_)
+        for found in objects.values():
+            found.sort(key=lambda name: (self.build.out / name).stat().st_size)
+        return objects
 
-    def _targets(self, objects: Sequence[str]) -> Sequence[str]:
-        """Return what make has to be asked for so that it brings ``objects``.
+    @cached_property
+    def _wide(self) -> list[str]:
+        """Headers that many objects include."""
+        return [
+            file
+            for file, objects in self._objects.items()
+            if file.endswith(".h") and len(objects) >= MANY
+        ]
+
+    @cached_property
+    def _inlined(self) -> Mapping[str, Sequence[str]] | None:
+        """Function of a wide header -> objects with its code; None: nobody knows."""
+        build = self.build
+        headers = {file: digest(self.texts[file].encode()) for file in self._wide}
+        key = key_of({"recipe": 1, "kernel": build.spec.key(), "inlined": headers})
+        title = f"what headers of Linux {build.spec.source.version} are inlined into"
+        make = self._find_inlined
+        facts = build.cache.entry("mutants", key, title, make, build.progress).facts
+        found: Mapping[str, Sequence[str]] | None = facts["inlined"]
+        return found
+
+    def _find_inlined(self, *_: object) -> EntryFacts:
+        """Compile headers whose functions leave marks, once for all mutants."""
+        for file in self._wide:
+            self._write(file, marked(file, self.texts[file]))
+        names = sorted({*chain(*(self._objects[file] for file in self._wide))})
+        with self.build.progress.task(f"Compiling {len(names)} objects with marks"):
+            failed = self._remake(names).status
+        for file in self._wide:
+            self._write(file, self.texts[file])
+        if failed:
+            # A mark is too much for some function, so all objects stand for each.
+            return {"inlined": None}
+        found: dict[str, list[str]] = {}
+        for name in names:
+            for function in inlined((self.build.out / name).read_bytes()):
+                found.setdefault(function, []).append(name)
+        return {"inlined": found}
+
+    def _remake(self, objects: Sequence[str]) -> Finished:
+        """Have make bring ``objects`` up to date.
 
         It makes those that unpack a kernel with the image alone, and would make targets
         of both kinds one by one.
@@ -112,26 +171,45 @@ class MutantTree:
         arch = self.build.spec.arch
         boot = f"{Path(arch.image).parent}/"
         unpacks = any(name.startswith(boot) for name in objects)
-        return [arch.image_target] if unpacks else objects
+        return self.build.remake(*([arch.image_target] if unpacks else objects))
 
-    def _set(self, file: str, text: str) -> None:
-        """Have only ``file`` changed, to ``text``."""
-        if self._changed:
-            self._write(self._changed, self.texts[self._changed])
-        self._changed = file
-        self._write(file, text)
+    def _set(self, mutant: Mutant, text: str) -> None:
+        """Have only the file of ``mutant`` changed, to ``text``."""
+        if last := self._changed:
+            self._write(last.file, self.texts[last.file], self.affected(last))
+        # It may compile marks, in a tree without mutants.
+        affected = self.affected(mutant)
+        self._changed = mutant
+        self._write(mutant.file, text, affected)
 
-    def _write(self, file: str, text: str) -> None:
+    def _write(self, file: str, text: str, affected: Sequence[str] = ()) -> None:
+        """Write a file that only ``affected`` objects differ by; empty: all."""
         # The cache has no link to it: ``patch`` has replaced what the series changes.
-        (self.build.tree / file).write_text(text, encoding="utf-8")
+        path = self.build.tree / file
+        written = path.stat().st_mtime_ns
+        path.write_text(text, encoding="utf-8")
+        if affected and len(affected) < len(self._objects[file]):
+            # For make, nothing has happened but that some objects are gone.
+            os.utime(path, ns=(written, written))
+            for name in affected:
+                (self.build.out / name).unlink(missing_ok=True)
 
-    def _symbols(self, name: str) -> set[str]:
+    def _compiled(self, names: Sequence[str]) -> Mapping[str, Compiled]:
         tool = f"{cross_prefix(self.build.spec.arch)}nm"
-        command = [tool, "--extern-only", "--format=posix", name]
-        done = call(command, self.build.out, _TIMEOUT)
+        words = ["--extern-only", "--format=posix", "--print-file-name"]
+        done = call([tool, *words, *names], self.build.out, _TIMEOUT)
         if done.status:
             raise BuildError(f"{tool} failed: {done.tail(1)}")
-        return {" ".join(line.split()[:2]) for line in done.lines}
+        symbols: dict[str, set[str]] = {name: set() for name in names}
+        for line in done.lines:
+            name, symbol, kind, *_ = line.split()
+            # Of an object that has none, it says so.
+            if (found := symbols.get(name.removesuffix(":"))) is not None:
+                found.add(f"{symbol} {kind}")
+        return {
+            name: Compiled(file_digest(self.build.out / name), frozenset(symbols[name]))
+            for name in names
+        }
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What the compiler makes of mutants: which of them are kernels of their own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +14,7 @@ from temper.kernel.mutated import Compiled, MutantTree, mutant_tree
 from temper.progress import Progress, Task
 from temper.record.plan import Fate
 
-RECIPE = 2
+RECIPE = 3
 """Raise it if a change to this file changes what it finds."""
 
 _CHUNK = 8
@@ -75,9 +75,7 @@ class _Surveyor:
     """Builds the tree, which takes minutes, if the cache does not know all."""
     sampling: bool
     seen: set[tuple[str, str]] = field(default_factory=set)
-    """File, and the digest of its objects as some mutant makes them."""
-    _originals: dict[str, Compiled] = field(default_factory=dict)
-    """File -> its objects without a mutant."""
+    """File, and the digest of the objects that some mutant changes."""
     _reached: dict[tuple[str, int], bool] = field(default_factory=dict)
 
     @cached_property
@@ -108,28 +106,25 @@ class _Surveyor:
 
     def fate(self, mutant: Mutant) -> Fate:
         """Find out what becomes of a mutant."""
-        if not self.tree.objects(mutant.file):
+        originals = self.tree.originals
+        if not self.tree.affected(mutant):
             return Fate.UNREACHED
-        original = self._original(mutant.file)
-        compiled = self.tree.compiled(mutant.file, mutant)
+        compiled = self.tree.compiled(mutant)
         if compiled is None:
             return Fate.BROKEN
-        if compiled.digest == original.digest:
+        changed = {
+            name: new for name, new in compiled.items() if new != originals[name]
+        }
+        if not changed:
             return Fate.SAME if self._reaches(mutant) else Fate.UNREACHED
-        if (mutant.file, compiled.digest) in self.seen:
+        made = key_of({name: new.digest for name, new in changed.items()})
+        if (mutant.file, made) in self.seen:
             return Fate.DUPLICATE
-        if compiled.symbols != original.symbols and not self._links(mutant):
+        needed = _symbols(originals[name] for name in changed)
+        if _symbols(changed.values()) != needed and not self._links(mutant):
             return Fate.BROKEN
-        self.seen.add((mutant.file, compiled.digest))
+        self.seen.add((mutant.file, made))
         return Fate.DISTINCT
-
-    def _original(self, file: str) -> Compiled:
-        if file not in self._originals:
-            found = self.tree.compiled(file)
-            # It has just been built.
-            assert found
-            self._originals[file] = found
-        return self._originals[file]
 
     def _reaches(self, mutant: Mutant) -> bool:
         place = (mutant.file, mutant.line)
@@ -143,3 +138,7 @@ class _Surveyor:
         except BuildError:
             return False
         return True
+
+
+def _symbols(objects: Iterable[Compiled]) -> frozenset[str]:
+    return frozenset().union(*(each.symbols for each in objects))
