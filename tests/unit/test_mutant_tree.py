@@ -150,6 +150,16 @@ def test_a_header_changes_all_that_includes_it(
     assert tree.compiled(mutant(texts, HEADER, "44", "(40 + 4)")) == whole
 
 
+def test_the_folder_that_an_object_was_made_in_is_no_difference(
+    tree: MutantTree, wanted: KernelSpec, texts: Mapping[str, str], cache: Cache
+) -> None:
+    """Code that unpacks a kernel has debug information, and ccache knows it."""
+    assert b".debug_info" in (tree.build.out / UNPACK).read_bytes()
+    with mutant_tree(wanted, texts, cache, Quiet()) as other:
+        whole = other.originals
+        assert other.compiled(mutant(texts, HEADER, "44", "(40 + 4)")) == whole
+
+
 @pytest.fixture
 def narrow(tree: MutantTree, monkeypatch: pytest.MonkeyPatch) -> MutantTree:
     """Return a tree in which each header is one that many objects include."""

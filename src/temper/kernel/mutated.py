@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from temper.arch import Arch
-from temper.digest import digest, file_digest, key_of
+from temper.digest import digest, key_of
 from temper.errors import BuildError
 from temper.kernel.builder import Build, KernelSpec
 from temper.kernel.cache import Cache, EntryFacts
@@ -21,6 +21,7 @@ from temper.kernel.inlined import function_of, inlined, marked
 from temper.kernel.mutants import Mutant
 from temper.process import Finished, call
 from temper.progress import Progress
+from temper.scratch import scratch_folder
 
 MANY = 50
 """Objects from which on it is worth while to find out which of them a mutant changes.
@@ -36,8 +37,9 @@ class Compiled:
     """An object that depends on a file."""
 
     digest: str
-    """Of its bytes. Line numbers count, such as WARN() has, but no mutant moves a line;
-    and kernels of ours have no debug information."""
+    """Of its bytes without debug information, which names the folder it is made in.
+
+    Line numbers count, such as WARN() has, but no mutant moves a line."""
     symbols: frozenset[str]
     """What it defines for others, and needs of them."""
 
@@ -195,21 +197,34 @@ class MutantTree:
                 (self.build.out / name).unlink(missing_ok=True)
 
     def _compiled(self, names: Sequence[str]) -> Mapping[str, Compiled]:
-        tool = f"{cross_prefix(self.build.spec.arch)}nm"
         words = ["--extern-only", "--format=posix", "--print-file-name"]
-        done = call([tool, *words, *names], self.build.out, _TIMEOUT)
-        if done.status:
-            raise BuildError(f"{tool} failed: {done.tail(1)}")
         symbols: dict[str, set[str]] = {name: set() for name in names}
-        for line in done.lines:
+        for line in self._run("nm", *words, *names):
             name, symbol, kind, *_ = line.split()
             # Of an object that has none, it says so.
             if (found := symbols.get(name.removesuffix(":"))) is not None:
                 found.add(f"{symbol} {kind}")
         return {
-            name: Compiled(file_digest(self.build.out / name), frozenset(symbols[name]))
+            name: Compiled(digest(self._code(name)), frozenset(symbols[name]))
             for name in names
         }
+
+    def _code(self, name: str) -> bytes:
+        """Return an object; what runs before the kernel has debug information."""
+        path = self.build.out / name
+        content = path.read_bytes()
+        if b".debug_info" not in content:
+            return content
+        with scratch_folder() as folder:
+            self._run("objcopy", "--strip-debug", name, str(folder / "code"))
+            return (folder / "code").read_bytes()
+
+    def _run(self, tool: str, *words: str) -> list[str]:
+        tool = f"{cross_prefix(self.build.spec.arch)}{tool}"
+        done = call([tool, *words], self.build.out, _TIMEOUT)
+        if done.status:
+            raise BuildError(f"{tool} failed: {done.tail(1)}")
+        return done.lines
 
 
 @dataclass(frozen=True)
