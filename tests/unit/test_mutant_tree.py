@@ -11,13 +11,14 @@ from kernels import FAKE_KERNEL, fake_source, fragments, make_patch, spec
 
 from temper.errors import BuildError
 from temper.kernel import mutated
-from temper.kernel.builder import KernelSpec
+from temper.kernel.builder import Build, KernelSpec
 from temper.kernel.cache import Cache
 from temper.kernel.inlined import function_of, marked
 from temper.kernel.mutants import Mutant
 from temper.kernel.mutated import Compiled, MutantTree, mutant_tree
 from temper.kernel.series import series_texts
 from temper.kernel.survey import survey
+from temper.process import Finished
 from temper.progress import Quiet
 from temper.record.plan import Fate
 
@@ -27,11 +28,17 @@ HALF = """
 static inline int fake_half(int whole)
 {
 	return whole / 2;
+}
+
+static inline int fake_twice(int half)
+{
+	return 2 * half;
 }"""
 CHANGES = (
     (MAIN, "return 2;", "return 2 + 20;\n#ifdef FAR\n\treturn 3;\n#endif"),
-    (MAIN, "return FAKE_FOUR;", "return fake_half(FAKE_FOUR);"),
-    (CLOCK, "return 0;", "return 9;"),
+    (MAIN, "int fourth(void)", "int tick(void);\n\nint fourth(void)"),
+    (MAIN, "return FAKE_FOUR;", "return fake_half(FAKE_FOUR) + tick();"),
+    (CLOCK, "return 0;", "return fake_twice(9);"),
     (HEADER, "FAKE_FOUR 4", f"FAKE_FOUR 44\n{HALF}"),
 )
 
@@ -79,8 +86,8 @@ def test_the_texts_of_a_series_are_those_of_the_files_that_it_touches(
     before, after = series_texts(FAKE_KERNEL, wanted.patches)
     assert set(before) == set(after) == {MAIN, CLOCK, HEADER}
     assert before[CLOCK] == (FAKE_KERNEL / CLOCK).read_text()
-    assert "return 9;" in after[CLOCK]
-    assert "return 9;" not in (FAKE_KERNEL / CLOCK).read_text()
+    assert "fake_twice(9);" in after[CLOCK]
+    assert "fake_twice(9);" not in (FAKE_KERNEL / CLOCK).read_text()
 
 
 def test_objects_are_those_that_make_knows_of(
@@ -102,6 +109,16 @@ def test_modules_that_nobody_boots_do_not_count(
     affected = tree.affected(mutant(texts, HEADER, "44", "45"))
     assert "drivers/driver.o" in affected
     assert "drivers/module.o" not in affected
+
+
+def test_a_file_can_be_included_from_beside_another(
+    tree: MutantTree, texts: Mapping[str, str]
+) -> None:
+    folder = tree.build.out / "drivers"
+    (folder / ".beside.o.cmd").write_text(f"gcc ../drivers/../{HEADER}\n")
+    (folder / "beside.o").touch()
+    affected = tree.affected(mutant(texts, HEADER, "44", "45"))
+    assert "drivers/beside.o" in affected
 
 
 def test_an_object_needs_no_symbols(tree: MutantTree) -> None:
@@ -208,14 +225,101 @@ def test_only_what_a_function_is_inlined_into_is_made_anew(
     assert image != mutated_image
 
 
+def test_objects_without_a_function_stay(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    """Without marks, from the beginning, and as they are."""
+    nine = as_it_is(mutant(texts, CLOCK, "9", "8"), texts)
+    image = narrow.image(nine).read_bytes()
+    thrice = mutant(texts, HEADER, "2 * half", "3 * half")
+    assert narrow.affected(thrice) == ["drivers/clock.o"]
+    main = narrow.build.out / "init/main.o"
+    made = main.stat().st_mtime_ns
+    assert b"<inlined" not in main.read_bytes()
+    assert narrow.image(thrice).read_bytes() != image
+    assert narrow.image(nine).read_bytes() == image
+    assert main.stat().st_mtime_ns == made
+
+
+def test_marks_are_compiled_in_a_tree_without_mutants(
+    wanted: KernelSpec,
+    texts: Mapping[str, str],
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mutated, "MANY", 1)
+    without = mutant(texts, MAIN, "fake_half(FAKE_FOUR)", "2")
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    found = survey(wanted, texts, [without, thirds], None, cache, Quiet())
+    assert list(found.values()) == [Fate.DISTINCT, Fate.DISTINCT]
+
+
+def test_whoever_interrupts_marks_leaves_none(
+    narrow: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nine = as_it_is(mutant(texts, CLOCK, "9", "8"), texts)
+    image = narrow.image(nine).read_bytes()
+    remake = Build.remake
+
+    def interrupted(build: Build, *targets: str) -> Finished:
+        remake(build, *targets)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Build, "remake", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            narrow.affected(mutant(texts, HEADER, "/ 2", "/ 3"))
+    assert narrow.image(nine).read_bytes() == image
+
+
+def test_whoever_interrupts_a_mutant_leaves_none(
+    narrow: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nine = as_it_is(mutant(texts, CLOCK, "9", "8"), texts)
+    image = narrow.image(nine).read_bytes()
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    assert narrow.affected(thirds)
+
+    def interrupted(*_: object, **_words: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            narrow.compiled(thirds)
+    assert narrow.image(nine).read_bytes() == image
+
+
 def test_what_is_inlined_is_found_out_once(
     narrow: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thirds = mutant(texts, HEADER, "/ 2", "/ 3")
     affected = narrow.affected(thirds)
-    monkeypatch.setattr(mutated, "marked", None)
+    monkeypatch.setattr(MutantTree, "_find_inlined", None)
     again = MutantTree(narrow.build, texts)
     assert again.affected(thirds) == affected
+
+
+def test_another_kernel_inlines_other_functions(
+    narrow: MutantTree, texts: Mapping[str, str], cache: Cache, tmp_path: Path
+) -> None:
+    thirds = mutant(texts, HEADER, "/ 2", "/ 3")
+    assert "init/main.o" in narrow.affected(thirds)
+    changes = [change for change in CHANGES if "fake_half(FAKE_FOUR)" not in change[2]]
+    patch = make_patch(FAKE_KERNEL, tmp_path, "0001-y", *changes)
+    other = spec(fake_source(tmp_path / "other"), cache, patches=(patch,))
+    with mutant_tree(other, texts, cache, Quiet()) as tree:
+        assert tree.affected(thirds) == ["drivers/clock.o"]
+
+
+def test_marks_are_for_headers_that_many_include(
+    tree: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MutantTree, "_find_inlined", None)
+    assert UNPACK in tree.affected(mutant(texts, HEADER, "/ 2", "/ 3"))
+    monkeypatch.setattr(mutated, "MANY", 1)
+    fresh = MutantTree(tree.build, texts)
+    assert fresh.affected(mutant(texts, MAIN, "20", "21")) == ["init/main.o"]
 
 
 def test_if_marks_do_not_compile_all_objects_are_affected(
@@ -227,9 +331,14 @@ def test_if_marks_do_not_compile_all_objects_are_affected(
     changed = narrow.compiled(thirds)
     assert changed
     assert set(changed) == set(narrow.originals)
+    # It may have been for another reason, so it is tried again.
+    monkeypatch.undo()
+    monkeypatch.setattr(mutated, "MANY", 1)
+    assert UNPACK not in MutantTree(narrow.build, texts).affected(thirds)
 
 
-def test_bodies_of_functions_stand_between_braces() -> None:
+@pytest.mark.parametrize("directive", ["define FOUR 4", "undef X", ' include "x.h"'])
+def test_bodies_of_functions_stand_between_braces(directive: str) -> None:
     header = """\
 #define DOES(x) do { \\
 	} while (0)
@@ -250,18 +359,25 @@ static inline int one(void)
 }
 
 static inline int two(void) { return 3; }
+typedef struct
+{
+	int one;
+} whole;
 static inline int three(void)
 {
-#define FOUR 4
+#DIRECTIVE
 	return FOUR;
 }
 """
+    header = header.replace("DIRECTIVE", directive)
     lines = header.split("\n")
     having = [line for line in range(1, len(lines)) if function_of("h", header, line)]
     assert having == [12, 13, 14, 15, 16]
     assert function_of("a.h", header, 12) != function_of("b.h", header, 12)
     changed = marked("h", header).split("\n")
     assert [at for at, line in enumerate(changed) if line != lines[at]] == [10]
+    # What a kernel is linked without.
+    assert 'section(".discard.' in changed[10]
 
 
 def test_what_was_compiled_for_the_tree_is_not_compiled_again(
@@ -312,10 +428,31 @@ def test_what_becomes_of_mutants(
         mutant(texts, MAIN, "return 3;", "return 7;"): Fate.UNREACHED,
         mutant(texts, CLOCK, "9", "8"): Fate.DISTINCT,
         mutant(texts, CLOCK, "9", "undefined()"): Fate.BROKEN,
+        mutant(texts, CLOCK, "9", "(undefined())"): Fate.BROKEN,
         Mutant("none", "Makefile", 1, "#", ""): Fate.UNREACHED,
     }
     all_texts = {**texts, "Makefile": "\n"}
     found = survey(wanted, all_texts, list(fates), None, cache, Quiet())
+    assert found == {each.id: fate for each, fate in fates.items()}
+
+
+def test_only_what_may_not_link_is_linked(
+    wanted: KernelSpec,
+    texts: Mapping[str, str],
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fates = {
+        mutant(texts, MAIN, " + tick()", ""): Fate.DISTINCT,
+        mutant(texts, MAIN, "+ tick()", "+ tick() + tock()"): Fate.BROKEN,
+        mutant(texts, MAIN, "third(void)", "thirds(void)"): Fate.BROKEN,
+    }
+
+    def failing(*_: object) -> None:
+        raise BuildError("a kernel was linked")
+
+    monkeypatch.setattr(MutantTree, "image", failing)
+    found = survey(wanted, texts, list(fates), None, cache, Quiet())
     assert found == {each.id: fate for each, fate in fates.items()}
 
 
@@ -380,6 +517,22 @@ def test_a_survey_that_was_stopped_goes_on(
     assert list(few.values()).count(Fate.DISTINCT) == 10
     assert list(few)[-1] == distinct[9]
     assert compiled == []
+
+
+def test_what_is_remembered_is_of_what_came_before(
+    wanted: KernelSpec,
+    texts: Mapping[str, str],
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("temper.kernel.survey._CHUNK", 1)
+    eight, sum_, seven = (
+        mutant(texts, CLOCK, "9", value) for value in ("8", "4 + 4", "7")
+    )
+    found = survey(wanted, texts, [eight, sum_], None, cache, Quiet())
+    assert found[sum_.id] is Fate.DUPLICATE
+    found = survey(wanted, texts, [seven, sum_], None, cache, Quiet())
+    assert found[sum_.id] is Fate.DISTINCT
 
 
 def test_what_was_found_out_once_is_remembered(

@@ -8,20 +8,21 @@ import re
 
 from temper.kernel.mutants import code_of
 
-# What sections of this name hold is in objects only: kernels are linked without it. And
-# __inline: it makes no function too long to be inlined.
-_ASM = (
-    '{ __asm__ __inline volatile (".pushsection .discard.mutants,\\"\\"\\n"'
-    ' ".ascii \\"%s\\"\\n" ".popsection");'
+# No statement, which could change what is inlined. The compiler keeps it for each
+# function that it can reach, and a kernel is linked without sections of that name.
+_VARIABLE = (
+    '{ static const char _mark[] __attribute__((used, section(".discard.mutants")))'
+    ' = "%s";'
 )
 _MARK = re.compile(rb"<inlined ([^<>]+)>")
+_DIRECTIVE = re.compile(r"^\s*#\s*(?:define|undef|include)\b", re.MULTILINE)
 
 
 def function_of(file: str, text: str, line: int) -> str:
     """Name the function of a header that has a line in its body; empty: none has.
 
-    A body is what stands between braces in the first column. What it defines for the
-    preprocessor holds after it, too, so one that does is none.
+    A body is what stands between braces in the first column, after a parenthesis. What
+    it has the preprocessor define or include counts after it, too: such a one is none.
     """
     for opening, closing in _bodies(text):
         if opening < line < closing:
@@ -33,7 +34,7 @@ def marked(file: str, text: str) -> str:
     """Return a header whose functions leave their names in objects; lines stay."""
     lines = text.split("\n")
     for opening, _ in _bodies(text):
-        lines[opening - 1] = _ASM % f"<inlined {_name(file, opening)}>"
+        lines[opening - 1] = _VARIABLE % f"<inlined {_name(file, opening)}>"
     return "\n".join(lines)
 
 
@@ -44,17 +45,18 @@ def inlined(content: bytes) -> set[str]:
 
 def _bodies(text: str) -> list[tuple[int, int]]:
     """Return the lines of the braces around each body."""
-    lines = code_of(text).split("\n")
     found = []
     opening = 0
+    before = ""
+    lines = [line.rstrip() for line in code_of(text).split("\n")]
     for number, line in enumerate(lines, 1):
-        if line.rstrip() == "{":
+        if line == "{" and before.endswith(")"):
             opening = number
-        elif line.rstrip() == "}" and opening:
-            body = "\n".join(lines[opening : number - 1])
-            if not re.search(r"^\s*#\s*(?:define|undef)", body, re.MULTILINE):
+        elif line == "}" and opening:
+            if not _DIRECTIVE.search("\n".join(lines[opening : number - 1])):
                 found.append((opening, number))
             opening = 0
+        before = line or before
     return found
 
 

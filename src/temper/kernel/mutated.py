@@ -4,6 +4,7 @@ To build each from scratch takes minutes; here, make only does what a line chang
 """
 
 import os
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ class MutantTree:
     def affected(self, mutant: Mutant) -> Sequence[str]:
         """Return the objects that a mutant can change, and first the smallest of all.
 
-        Without that, nobody would know whether it compiles where nothing uses it.
+        Without that, nobody would know whether it compiles where nothing uses it. May
+        compile a kernel to find out, in a tree without mutants.
         """
         objects = self._objects[mutant.file]
         function = function_of(mutant.file, self.texts[mutant.file], mutant.line)
@@ -112,7 +114,10 @@ class MutantTree:
         """
         objects: dict[str, list[str]] = {name: [] for name in self.texts}
         for command in sorted(self.build.out.rglob(".*.o.cmd")):
-            words = set(command.read_text("utf-8", "replace").split())
+            words = {
+                posixpath.normpath(word) if "/../" in word else word
+                for word in command.read_text("utf-8", "replace").split()
+            }
             if "-DMODULE" in words:
                 # Nobody boots the modules of a kernel of ours.
                 continue
@@ -138,31 +143,44 @@ class MutantTree:
     def _inlined(self) -> Mapping[str, Sequence[str]] | None:
         """Function of a wide header -> objects with its code; None: nobody knows."""
         build = self.build
-        headers = {file: digest(self.texts[file].encode()) for file in self._wide}
-        key = key_of({"recipe": 1, "kernel": build.spec.key(), "inlined": headers})
+        headers = {file: marked(file, self.texts[file]) for file in self._wide}
+        key = key_of({"recipe": 1, "kernel": build.spec.key(), "headers": headers})
         title = f"what headers of Linux {build.spec.source.version} are inlined into"
-        make = self._find_inlined
-        facts = build.cache.entry("mutants", key, title, make, build.progress).facts
-        found: Mapping[str, Sequence[str]] | None = facts["inlined"]
+
+        def make(*_: object) -> EntryFacts:
+            return {"inlined": self._find_inlined(headers)}
+
+        try:
+            facts = build.cache.entry("mutants", key, title, make, build.progress).facts
+        except BuildError as error:
+            build.progress.say(f"each mutant of a header compiles all with it: {error}")
+            return None
+        found: Mapping[str, Sequence[str]] = facts["inlined"]
         return found
 
-    def _find_inlined(self, *_: object) -> EntryFacts:
-        """Compile headers whose functions leave marks, once for all mutants."""
-        for file in self._wide:
-            self._write(file, marked(file, self.texts[file]))
-        names = sorted({*chain(*(self._objects[file] for file in self._wide))})
-        with self.build.progress.task(f"Compiling {len(names)} objects with marks"):
-            failed = self._remake(names).status
-        for file in self._wide:
-            self._write(file, self.texts[file])
-        if failed:
-            # A mark is too much for some function, so all objects stand for each.
-            return {"inlined": None}
-        found: dict[str, list[str]] = {}
-        for name in names:
-            for function in inlined((self.build.out / name).read_bytes()):
-                found.setdefault(function, []).append(name)
-        return {"inlined": found}
+    def _find_inlined(self, headers: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """Compile headers whose functions leave marks; raise BuildError if it fails."""
+        self._restore()
+        names = sorted({*chain(*(self._objects[file] for file in headers))})
+        title = f"Compiling {len(names)} objects"
+        try:
+            for file, text in headers.items():
+                self._write(file, text)
+            with self.build.progress.task(f"{title} with marks"):
+                done = self._remake(names)
+            if done.status:
+                raise BuildError(f"marks do not compile:\n{done.tail(_LOG_TAIL)}")
+            found: dict[str, list[str]] = {}
+            for name in names:
+                for function in inlined((self.build.out / name).read_bytes()):
+                    found.setdefault(function, []).append(name)
+        finally:
+            for file in headers:
+                self._write(file, self.texts[file])
+        # Else make would do so when it makes a mutant, and with what that changes.
+        with self.build.progress.task(f"{title} without marks"):
+            self._remake(names)
+        return found
 
     def _remake(self, objects: Sequence[str]) -> Finished:
         """Have make bring ``objects`` up to date.
@@ -177,12 +195,16 @@ class MutantTree:
 
     def _set(self, mutant: Mutant, text: str) -> None:
         """Have only the file of ``mutant`` changed, to ``text``."""
-        if last := self._changed:
-            self._write(last.file, self.texts[last.file], self.affected(last))
-        # It may compile marks, in a tree without mutants.
         affected = self.affected(mutant)
+        self._restore()
         self._changed = mutant
         self._write(mutant.file, text, affected)
+
+    def _restore(self) -> None:
+        """Have no file changed."""
+        if last := self._changed:
+            self._write(last.file, self.texts[last.file], self.affected(last))
+            self._changed = None
 
     def _write(self, file: str, text: str, affected: Sequence[str] = ()) -> None:
         """Write a file that only ``affected`` objects differ by; empty: all."""

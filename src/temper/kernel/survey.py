@@ -120,8 +120,8 @@ class _Surveyor:
         made = key_of({name: new.digest for name, new in changed.items()})
         if (mutant.file, made) in self.seen:
             return Fate.DUPLICATE
-        needed = _symbols(originals[name] for name in changed)
-        if _symbols(changed.values()) != needed and not self._links(mutant):
+        before = _symbols(originals[name] for name in changed)
+        if not _fits(before, _symbols(changed.values())) and not self._links(mutant):
             return Fate.BROKEN
         self.seen.add((mutant.file, made))
         return Fate.DISTINCT
@@ -142,3 +142,8 @@ class _Surveyor:
 
 def _symbols(objects: Iterable[Compiled]) -> frozenset[str]:
     return frozenset().union(*(each.symbols for each in objects))
+
+
+def _fits(before: frozenset[str], after: frozenset[str]) -> bool:
+    """Return whether objects link as before: they define the same and need no more."""
+    return after <= before and all(lost.endswith(" U") for lost in before - after)
