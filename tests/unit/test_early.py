@@ -19,7 +19,7 @@ from temper.analysis.early import EarlyLook
 from temper.analysis.mutants import BootsNeeded, mutate_report
 from temper.errors import InfraError, StoreError
 from temper.extension import judge_named
-from temper.machine import BootRequest, BootResult, Gdb, Watcher
+from temper.machine import BootRequest, BootResult, Gdb, Watcher, watcher
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, RunPlan, Slot, Twins, again
 from temper.record.wire import Exit, Samples, parse_record
@@ -251,6 +251,25 @@ def test_what_a_debugger_found_is_looked_at(host: Host) -> None:
     request = replace(host.request(), attacks={ATTACKED: attack}, enough=enough)
     with Debugger(host.work / "debugger"):
         assert host.tcg().boot(request, host.work, Watcher()).early
+
+
+def test_a_guest_that_hangs_is_looked_at(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No program of it ends, and it says so time and again."""
+    monkeypatch.setattr(watcher, "LASTING", 0.3)
+    stall = "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:"
+    host.qemu(f"while :; do echo '{stall}' >>$console; sleep 1; done\n")
+    asked: list[BootResult] = []
+
+    def enough(so_far: BootResult) -> bool:
+        asked.append(so_far)
+        return len(asked) == 2
+
+    request = replace(host.request(), enough=enough)
+    assert host.tcg().boot(request, host.work, Watcher()) is asked[1]
+    # Once in each silence.
+    assert [each.console.count(stall) for each in asked] == [1, 2]
 
 
 def test_a_boot_that_came_to_its_end_did_not_end_early(host: Host) -> None:

@@ -60,7 +60,8 @@ class BootResult:
 
 
 Enough = Callable[[BootResult], bool]
-"""Asked when a program of a job has ended: whether what came so far is enough."""
+"""Asked whether what came so far is enough: when a program of a job has ended, and when the
+guest has said nothing for a while."""
 
 
 @dataclass(frozen=True)

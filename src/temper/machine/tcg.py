@@ -275,23 +275,29 @@ class _Job:
             qemu.check_room()
             if (written := self._written()) != size:
                 size = written
-                if self._read(programs):
+                if self._read(programs) and self._has_enough():
                     return
                 if programs.running in self.request.attacks.keys() - self.found.keys():
                     self._attack(qemu, programs.running)
                 silence.restart()
+            # A kernel that hangs may say so again and again.
+            if silence.begins_to_last() and self._has_enough():
+                return
             if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
             if time.monotonic() > end:
                 self._hung(f"was not done after {self.limits.total:.0f} s")
 
     def _read(self, programs: "_Programs") -> bool:
-        """Tell how many programs have ended; return whether there is enough."""
+        """Tell how many programs have ended; return whether one just has."""
         ended = programs.ended
         programs.read()
         self.watcher.on_program(programs.ended)
+        return programs.ended > ended
+
+    def _has_enough(self) -> bool:
         enough = self.request.enough
-        if enough and programs.ended > ended and enough(so_far := self._so_far()):
+        if enough and enough(so_far := self._so_far()):
             self.early = so_far
         return self.early is not None
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 _TELL_EVERY = 30.0
 """Seconds. Most boots keep nobody waiting that long, so they say nothing of it."""
 
+LASTING = 20.0
+"""Seconds, of a wait that is worth a look at what has come."""
+
 
 @dataclass(frozen=True)
 class Watcher:
@@ -33,6 +36,13 @@ class Wait:
         """Begin again, since what was awaited has come."""
         self._began = time.monotonic()
         self._told = 0.0
+        self._lasting = False
+
+    def begins_to_last(self) -> bool:
+        """Say once of each wait that it has lasted for LASTING seconds."""
+        lasted = self._lasting
+        self._lasting = time.monotonic() - self._began >= LASTING
+        return self._lasting and not lasted
 
     def is_over(self, lacking: str) -> bool:
         """Say whether the limit is reached; tell the watcher what is ``lacking``."""
