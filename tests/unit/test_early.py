@@ -63,6 +63,14 @@ def begun(
     return one.model_copy(update={"records": records, "facts": facts})
 
 
+def silent(console: str = KUNIT) -> StoredBoot:
+    """Return a boot that has made no check yet."""
+    return begun(console=console).model_copy(update={"records": []})
+
+
+BUG = KUNIT + "[    3.1] BUG: bad page\n"
+
+
 def notices(boot: StoredBoot) -> bool:
     return EarlyLook(two_proofs()).has_noticed(boot)
 
@@ -72,9 +80,10 @@ def notices(boot: StoredBoot) -> bool:
     [
         begun(CONSTANT),
         begun(programs=0, on=False),
-        begun(programs=0, console=KUNIT + "[    3.1] BUG: bad page\n"),
+        begun(programs=0, console=BUG),
+        silent(BUG),
     ],
-    ids=["proof", "in force", "console"],
+    ids=["proof", "in force", "console", "console before a check"],
 )
 def test_what_is_noticed_need_not_go_on(wrong: StoredBoot) -> None:
     assert notices(wrong)
@@ -87,8 +96,9 @@ def test_what_is_noticed_need_not_go_on(wrong: StoredBoot) -> None:
         begun(CONSTANT, programs=0),
         begun(programs=2),
         begun(console=KUNIT.replace("ok 2", "not ok 2")),
+        silent(),
     ],
-    ids=["passed", "not ended", "both passed", "only KUnit"],
+    ids=["passed", "not ended", "both passed", "only KUnit", "no check"],
 )
 def test_what_is_not_noticed_goes_on(fine: StoredBoot) -> None:
     """KUnit's results are the last to count, since ``temper prove`` has none."""

@@ -214,7 +214,15 @@ class Watch:
         return ""
 
     def _not_in_force(self, variant: str) -> str:
-        return not_in_force(self._results[variant], self._in_force.get(variant))
+        # A boot that was ended before its first check was ended by something else.
+        boots = [
+            boot
+            for boot in self._results[variant]
+            if boot.checks or not boot.facts.early
+        ]
+        if not boots:
+            return ""
+        return not_in_force(boots, self._in_force.get(variant))
 
     def _failed_tests(self, variant: str) -> str:
         (whole,) = self._plan.hardened

@@ -60,8 +60,9 @@ class BootResult:
 
 
 Enough = Callable[[BootResult], bool]
-"""Asked whether what came so far is enough: when a program of a job has ended, and when the
-guest has said nothing for a while."""
+"""Asked whether what came so far is enough.
+
+When a program of a job has ended, and when the guest has said nothing for a while."""
 
 
 @dataclass(frozen=True)
