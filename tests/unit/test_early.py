@@ -282,6 +282,25 @@ def test_a_guest_that_hangs_is_looked_at(
     assert [each.console.count(stall) for each in asked] == [1, 2]
 
 
+def test_a_program_that_is_silent_is_left_alone(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look takes seconds from it, and some measure time."""
+    monkeypatch.setattr(watcher, "LASTING", 0.3)
+    body = "echo 'Linux version 6.12' >$console\n" + says(BOOT, *ran(1, "first"))
+    host.qemu(body + "sleep 2\n" + says('{"n":3,"type":"end"}'))
+    asked: list[BootResult] = []
+
+    def enough(so_far: BootResult) -> bool:
+        asked.append(so_far)
+        return False
+
+    request = replace(host.request(), enough=enough)
+    host.tcg().boot(request, host.work, Watcher())
+    # When the program had ended.
+    assert len(asked) == 1
+
+
 def test_a_boot_that_came_to_its_end_did_not_end_early(host: Host) -> None:
     body = "echo 'Linux version 6.12' >$console\n" + says(BOOT, *ran(1, "first"))
     host.qemu(body + says('{"n":3,"type":"end"}'))

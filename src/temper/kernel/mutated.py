@@ -24,6 +24,9 @@ from temper.process import Finished, call
 from temper.progress import Progress
 from temper.scratch import scratch_folder
 
+RECIPE = 1
+"""Raise it if another set of objects is found to have a function."""
+
 MANY = 50
 """Objects from which on it is worth while to find out which of them a mutant changes.
 
@@ -144,7 +147,7 @@ class MutantTree:
         """Function of a wide header -> objects with its code; None: nobody knows."""
         build = self.build
         headers = {file: marked(file, self.texts[file]) for file in self._wide}
-        key = key_of({"recipe": 1, "kernel": build.spec.key(), "headers": headers})
+        key = key_of({"recipe": RECIPE, "kernel": build.spec.key(), "headers": headers})
         title = f"what headers of Linux {build.spec.source.version} are inlined into"
 
         def make(*_: object) -> EntryFacts:

@@ -248,6 +248,8 @@ class _Job:
     """Program that was attacked -> what the attack has found."""
     early: BootResult | None = None
     """What was enough to end it; None: it came to its end."""
+    _looked_at: int = 0
+    """Bytes of its console when it was asked last whether there is enough."""
 
     def run(self) -> None:
         """Wait for QEMU's end; raise if it was neither the guest's will nor ours."""
@@ -280,8 +282,9 @@ class _Job:
                 if programs.running in self.request.attacks.keys() - self.found.keys():
                     self._attack(qemu, programs.running)
                 silence.restart()
-            # A kernel that hangs may say so again and again.
-            if silence.begins_to_last() and self._has_enough():
+            # A kernel that hangs may say so again and again. A sound one says nothing
+            # while a program runs, so no look takes time from that.
+            if silence.begins_to_last() and self._said_more() and self._has_enough():
                 return
             if silence.is_over("no output"):
                 self._hung(f"said nothing for {self.limits.silence:.0f} s")
@@ -295,7 +298,11 @@ class _Job:
         self.watcher.on_program(programs.ended)
         return programs.ended > ended
 
+    def _said_more(self) -> bool:
+        return self._size("console") > self._looked_at
+
     def _has_enough(self) -> bool:
+        self._looked_at = self._size("console")
         enough = self.request.enough
         if enough and enough(so_far := self._so_far()):
             self.early = so_far
@@ -318,8 +325,11 @@ class _Job:
             ) from error
 
     def _written(self) -> int:
-        files = (self.work / "console", self.work / "records")
-        return sum(path.stat().st_size for path in files if path.exists())
+        return self._size("console") + self._size("records")
+
+    def _size(self, name: str) -> int:
+        path = self.work / name
+        return path.stat().st_size if path.exists() else 0
 
     def _hung(self, how: str) -> None:
         console = text_of(self.work / "console")
