@@ -295,6 +295,7 @@ def test_whoever_interrupts_a_mutant_leaves_none(
         with pytest.raises(KeyboardInterrupt):
             narrow.compiled(thirds)
     assert narrow.image(nine).read_bytes() == image
+    assert (narrow.build.tree / HEADER).read_text() == texts[HEADER]
 
 
 def test_what_is_inlined_is_found_out_once(
@@ -377,6 +378,9 @@ typedef struct
 {
 	int one;
 } whole;
+static inline int odd(void) {
+	return 5;
+}
 static inline int three(void)
 {
 #DIRECTIVE
@@ -459,7 +463,7 @@ def test_only_what_may_not_link_is_linked(
     fates = {
         mutant(texts, MAIN, " + tick()", ""): Fate.DISTINCT,
         mutant(texts, MAIN, "+ tick()", "+ tick() + tock()"): Fate.BROKEN,
-        mutant(texts, MAIN, "third(void)", "thirds(void)"): Fate.BROKEN,
+        mutant(texts, MAIN, "int third(void)", "static int third(void)"): Fate.BROKEN,
     }
 
     def failing(*_: object) -> None:
