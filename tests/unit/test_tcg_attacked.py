@@ -13,6 +13,7 @@ from test_tcg import BOOT, Host, forget_qemu
 from temper.errors import BootError, InfraError, InputError
 from temper.machine import Attack, BootResult, Gdb, Watcher
 from temper.machine.qemu import Stop, debugger_words
+from temper.machine.watcher import Wait
 from temper.record.wire import Samples, whole_records
 
 FIRST, ATTACKED, LAST = "in_force", "switches 7", "in_force again"
@@ -158,23 +159,21 @@ def test_the_time_of_an_attack_is_no_silence(
 ) -> None:
     log: list[str] = []
 
-    class Wait:
-        def __init__(self, _watcher: Watcher, _limit: float) -> None:
-            pass
-
+    class Logged(Wait):
         def restart(self) -> None:
             log.append("restarted")
+            super().restart()
 
-        def is_over(self, _lacking: str) -> bool:
+        def is_over(self, lacking: str) -> bool:
             log.append("asked")
-            return False
+            return super().is_over(lacking)
 
     def attack(gdb: Gdb) -> Found:
         log.append("attacked")
         (host.root / "attacked").touch()
         yield from ()
 
-    monkeypatch.setattr("temper.machine.tcg.Wait", Wait)
+    monkeypatch.setattr("temper.machine.tcg.Wait", Logged)
     host.qemu(job(host, ATTACKED))
     boot(host, {ATTACKED: attack})
     assert log[log.index("attacked") + 1] == "restarted"
