@@ -215,7 +215,7 @@ static long new_block(struct probe *probe, __u64 __user *user)
 {
 	if (probe->block)
 		return -EBUSY;
-	probe->block = alloc_pages(GFP_KERNEL, BLOCK_ORDER);
+	probe->block = alloc_pages(GFP_KERNEL | __GFP_NOWARN, BLOCK_ORDER);
 	if (!probe->block)
 		return -ENOMEM;
 	return put_user((unsigned long)page_address(probe->block), user);

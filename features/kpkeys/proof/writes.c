@@ -72,21 +72,27 @@ static void try_split(const struct tables *t, size_t tries)
 	}
 }
 
-/* Split a large page of the direct map. Keep each block, so that the next one differs. */
+/* The kernel hands out what it has split already as well. */
+enum { BLOCKS_PER_TRY = 4 };
+
+/* Split large pages of the direct map. Keep each block, so that the next one differs. */
 static void try_split_of_kernel(const struct tables *t, size_t tries)
 {
-	for (size_t i = 0; i < tries; i++) {
+	size_t split = 0;
+
+	for (size_t i = 0; i < BLOCKS_PER_TRY * tries && split < tries; i++) {
 		int maker = probe_open();
 		uint64_t block = probe_make(maker, KPKEYS_PROBE_BLOCK);
 
-		if (!block || find_leaf(t, block).level != PMD) {
-			fputs("no large page for the kernel\n", stderr);
+		if (!block || find_leaf(t, block).level != PMD)
 			continue;
-		}
 		if (ioctl(maker, KPKEYS_PROBE_SPLIT))
 			fail("split");
 		attack(t, find_entry(t, block, PTE), KIND_KERNEL_SPLIT);
+		split++;
 	}
+	if (split < tries)
+		fprintf(stderr, "%zu of %zu large pages for the kernel\n", split, tries);
 }
 
 /* The kernel maps what is large and aligned by the largest pages that the CPU has. */
