@@ -1,4 +1,4 @@
-"""kpkeys without its last patch: what makes switches few is missing."""
+"""kpkeys without batching of writes: what makes switches few is missing."""
 
 import pytest
 from test_kpkeys_price import FEW_AND_TABLE, SYSCALLS, boot_each, switches
