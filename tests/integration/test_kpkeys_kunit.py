@@ -47,7 +47,7 @@ def test_all_pass_where_keys_are_enforced(
     whole: Prepared, cpu: str, cmdline: str
 ) -> None:
     found = results(whole, cmdline, cpu)
-    assert len(found) >= 25
+    assert len(found) >= 27
     assert set(found.values()) == {"ok"}, found
 
 

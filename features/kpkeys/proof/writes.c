@@ -73,7 +73,7 @@ static void try_split(const struct tables *t, size_t tries)
 }
 
 /* The kernel hands out what it has split already as well. */
-enum { BLOCKS_PER_TRY = 4 };
+enum { BLOCKS_PER_TRY = 2 };
 
 /* Split large pages of the direct map. Keep each block, so that the next one differs. */
 static void try_split_of_kernel(const struct tables *t, size_t tries)
@@ -84,7 +84,9 @@ static void try_split_of_kernel(const struct tables *t, size_t tries)
 		int maker = probe_open();
 		uint64_t block = probe_make(maker, KPKEYS_PROBE_BLOCK);
 
-		if (!block || find_leaf(t, block).level != PMD)
+		if (!block)
+			break;
+		if (find_leaf(t, block).level == PTE)
 			continue;
 		if (ioctl(maker, KPKEYS_PROBE_SPLIT))
 			fail("split");
