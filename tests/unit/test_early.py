@@ -12,14 +12,14 @@ from fake_machine import FakeMachine, prepared, result
 from samples import STARTED
 from test_mutate_report import ATTACK, CONSTANT, KUNIT, RANDOM, boot, plan
 from test_tcg import BOOT, Host
-from test_tcg_attacked import ATTACKED, job, ran, says
+from test_tcg_attacked import ATTACKED, job, line, ran, says
 from test_tcg_attacked import host as host  # noqa: PLC0414 (a fixture)
 
 from temper.analysis.early import EarlyLook
 from temper.analysis.mutants import BootsNeeded, mutate_report
-from temper.errors import InfraError, StoreError
+from temper.errors import BootError, InfraError, StoreError
 from temper.extension import judge_named
-from temper.machine import BootRequest, BootResult, Gdb, Watcher, watcher
+from temper.machine import BootRequest, BootResult, Gdb, Limits, Watcher, watcher
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import Kind, RunPlan, Slot, Twins, again
 from temper.record.wire import Exit, Samples, parse_record
@@ -299,6 +299,34 @@ def test_a_program_that_is_silent_is_left_alone(
     host.tcg().boot(request, host.work, Watcher())
     # When the program had ended.
     assert len(asked) == 1
+
+
+COMPLAINS = "(for i in 1 2 3 4 5 6 7 8; do echo again >>$console; sleep 0.5; done)\n"
+
+
+def test_a_mutant_that_complains_for_ever_is_given_up(host: Host) -> None:
+    """Its program waits for memory, and it says so many times a second."""
+    host.qemu(says(BOOT, line(1, "start", "first")) + COMPLAINS + "sleep 60\n")
+    request = replace(host.request(), enough=lambda _: False)
+    with pytest.raises(BootError) as caught:
+        host.tcg(Limits(silence=1)).boot(request, host.work, Watcher())
+    assert caught.value.message == (
+        "the kernel hung: it said nothing for 1 s; last on its console: 'again'"
+    )
+    assert caught.value.console.count("again") < 5
+
+
+@pytest.mark.parametrize("mutant", [True, False])
+def test_what_a_console_says_shows_life_where_nothing_else_can(
+    host: Host, mutant: bool
+) -> None:
+    """Before init is up, and of kernels that are not known to be broken."""
+    end = says(*ran(1, "first"), '{"n":3,"type":"end"}')
+    first, then = ("", says(BOOT)) if mutant else (says(BOOT), "")
+    host.qemu(first + COMPLAINS + then + end)
+    enough = (lambda _: False) if mutant else None
+    request = replace(host.request(), enough=enough)
+    host.tcg(Limits(silence=1.5)).boot(request, host.work, Watcher())
 
 
 def test_a_boot_that_came_to_its_end_did_not_end_early(host: Host) -> None:
