@@ -305,7 +305,7 @@ COMPLAINS = "(for i in 1 2 3 4 5 6 7 8; do echo again >>$console; sleep 0.5; don
 
 
 def test_a_mutant_that_complains_for_ever_is_given_up(host: Host) -> None:
-    """Its program waits for memory, and it says so many times a second."""
+    """Its program waits for memory, and it says so again and again."""
     host.qemu(says(BOOT, line(1, "start", "first")) + COMPLAINS + "sleep 60\n")
     request = replace(host.request(), enough=lambda _: False)
     with pytest.raises(BootError) as caught:
