@@ -311,7 +311,8 @@ def test_a_mutant_that_complains_for_ever_is_given_up(host: Host) -> None:
     with pytest.raises(BootError) as caught:
         host.tcg(Limits(silence=1)).boot(request, host.work, Watcher())
     assert caught.value.message == (
-        "the kernel hung: it said nothing for 1 s; last on its console: 'again'"
+        "the kernel hung: its programs said nothing for 1 s; "
+        "last on its console: 'again'"
     )
     assert caught.value.console.count("again") < 5
 

@@ -287,9 +287,10 @@ class _Job:
             if silence.begins_to_last() and self._said_more() and self._has_enough():
                 return
             if silence.is_over("no output"):
-                self._hung(f"said nothing for {self.limits.silence:.0f} s")
+                silent = "its programs" if self._only_records_count() else "it"
+                self._hung(f"{silent} said nothing for {self.limits.silence:.0f} s")
             if time.monotonic() > end:
-                self._hung(f"was not done after {self.limits.total:.0f} s")
+                self._hung(f"it was not done after {self.limits.total:.0f} s")
 
     def _read(self, programs: "_Programs") -> bool:
         """Tell how many programs have ended; return whether one just has."""
@@ -327,10 +328,11 @@ class _Job:
     def _written(self) -> int:
         """Return the size of what shows that the guest goes on."""
         records = self._size("records")
-        # A kernel that may be broken can complain for ever that it does not.
-        if self.request.enough and records:
-            return records
-        return self._size("console") + records
+        return records + (0 if self._only_records_count() else self._size("console"))
+
+    def _only_records_count(self) -> bool:
+        # A kernel that may be broken can complain for ever that it does not go on.
+        return bool(self.request.enough and self._size("records"))
 
     def _size(self, name: str) -> int:
         path = self.work / name
@@ -339,7 +341,7 @@ class _Job:
     def _hung(self, how: str) -> None:
         console = text_of(self.work / "console")
         raise BootError(
-            f"the kernel hung: it {how}; last on its console: {last_line(console)}",
+            f"the kernel hung: {how}; last on its console: {last_line(console)}",
             console=console,
         )
 
