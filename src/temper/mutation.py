@@ -1,12 +1,14 @@
 """Reads what mutants of a feature need not be noticed: ``features/*/mutants.toml``."""
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from temper.catalog import Feature
+from temper.catalog import Feature, feature_named, feature_names
 from temper.errors import InputError
+from temper.record.boot import StoredRun
 from temper.record.plan import Plain
 from temper.toml import read_toml
 
@@ -53,10 +55,7 @@ def mutation_of(feature: Feature, mutants: Collection[str]) -> Mutation:
     whose mutant is not among them any more, or that is there twice, and for an unknown
     proof.
     """
-    path = feature.folder / "mutants.toml"
-    if not path.exists():
-        return Mutation()
-    mutation = read_toml(path, Mutation, GUIDE)
+    path, mutation = _read(feature)
     for name in mutation.first:
         if name not in feature.proofs:
             raise InputError(f"{path}: {feature.name} has no proof '{name}'")
@@ -72,3 +71,28 @@ def mutation_of(feature: Feature, mutants: Collection[str]) -> Mutation:
         if names.count(name) > 1:
             raise InputError(f"{path}: mutant {name} is there twice")
     return mutation
+
+
+def with_reasons(run: StoredRun) -> StoredRun:
+    """Return a run of mutants with the reasons that its feature has for them now.
+
+    Those of the plan may be older: survivors are what reasons are written for. A
+    feature that is not here any more has no others. Raises InputError for a
+    mutants.toml that cannot be read.
+    """
+    plan = run.plan
+    if plan.feature not in feature_names():
+        return run
+    _, mutation = _read(feature_named(plan.feature))
+    mutants = {
+        name: mutant.model_copy(update={"accepted": mutation.reasons.get(name, "")})
+        for name, mutant in plan.mutants.items()
+    }
+    judged = plan.model_copy(update={"mutants": mutants})
+    return run.model_copy(update={"plan": judged})
+
+
+def _read(feature: Feature) -> tuple[Path, Mutation]:
+    """Return a feature's mutants.toml, and what it says; it may be missing."""
+    path = feature.folder / "mutants.toml"
+    return path, read_toml(path, Mutation, GUIDE) if path.exists() else Mutation()

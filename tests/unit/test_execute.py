@@ -14,7 +14,7 @@ from temper.errors import InfraError, InputError, InterruptError, Signalled, Sto
 from temper.machine import BootResult, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
-from temper.record.plan import Kind
+from temper.record.plan import Fate, Kind, MutantPlan
 from temper.run.execute import execute
 from temper.run.prepare import Prepared
 from temper.run.threads import threads
@@ -177,6 +177,35 @@ def test_resuming_mends_a_damaged_raw_file(bench: Bench) -> None:
 def test_a_run_that_is_not_there_cannot_be_resumed(bench: Bench) -> None:
     with pytest.raises(InputError, match="there is no run 9"):
         bench.execute(FakeMachine(), resume=9)
+
+
+MUTANT = MutantPlan(
+    file="kernel/randomize_kstack.c",
+    line=88,
+    hunk="-a\n+b",
+    does="drops the statement",
+    fate=Fate.DISTINCT,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "resumes"),
+    [
+        ({"accepted": "message: It only says something else."}, True),
+        ({"line": 89}, False),
+    ],
+)
+def test_a_reason_written_meanwhile_is_no_change(
+    bench: Bench, changes: dict[str, Any], resumes: bool
+) -> None:
+    bench.prepared = bench.changed(mutants={"0a": MUTANT})
+    bench.interrupt(InfraError("QEMU was killed"))
+    now = bench.changed(mutants={"0a": MUTANT.model_copy(update=changes)})
+    if resumes:
+        assert bench.execute(FakeMachine(), resume=1, prepared=now).finished
+        return
+    with pytest.raises(InputError, match=CHANGED):
+        bench.execute(FakeMachine(), resume=1, prepared=now)
 
 
 CHANGED = "kernel, programs, scripts or feature.toml have changed since"

@@ -14,12 +14,15 @@ from test_mutate_report import CONSTANT, MORE, boot, both, plan, plan_of_two
 from test_proof_report import stored
 from typer.testing import CliRunner
 
+from temper import mutation
 from temper.analysis.models import ProofReport, Strength
 from temper.analysis.mutants import mutate_report
 from temper.analysis.proof import proof_report as proof_report_of
+from temper.catalog import feature_named
 from temper.cli import app
 from temper.cli.lab import Lab
 from temper.cli.stored import with_strength
+from temper.mutation import with_reasons
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import RunPlan
 from temper.report.strength import score
@@ -185,6 +188,45 @@ def test_prove_report_and_merge_say_it(
         boots = [each for each in shelf.proof.boots if each.facts.slot in slots]
         halves.add(shelf.proof.model_copy(update={"plan": part, "boots": boots}))
     assert SAID in told(shelf.temper("merge", halves.folder))
+
+
+REASONS = {
+    "there are none": ("", 0),
+    "one": (
+        '[[accepted]]\nmutant = "0a"\nwhy = "message"\n'
+        'reason = "It only says something else."\n',
+        100,
+    ),
+}
+
+
+@pytest.mark.parametrize("reasons", REASONS)
+@pytest.mark.parametrize("planned", ["", "message: It was said when it booted."])
+def test_reasons_are_those_of_today(
+    shelf: Shelf,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    planned: str,
+    reasons: str,
+) -> None:
+    """They are written for what survived, and withdrawn when they prove wrong."""
+    text, score = REASONS[reasons]
+    (tmp_path / "mutants.toml").write_text(text)
+    feature = feature_named("kstack").model_copy(update={"folder": tmp_path})
+    monkeypatch.setattr(mutation, "feature_named", lambda _: feature)
+    number = shelf.add(mutated(shelf.of_proof(plan(planned))))
+    found = shelf.strength()
+    assert found
+    assert found.score == score
+    assert f"{score} % of 1 mutant" in shelf.temper("report", str(number))
+
+
+def test_a_feature_that_is_gone_has_the_reasons_of_the_run() -> None:
+    run = mutated(plan("message: It was said when it booted."))
+    gone = run.model_copy(
+        update={"plan": run.plan.model_copy(update={"feature": "gone"})}
+    )
+    assert with_reasons(gone) == gone
 
 
 Change = Callable[[RunPlan], dict[str, object]]

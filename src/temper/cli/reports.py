@@ -15,6 +15,7 @@ from temper.analysis.trial import TrialReport, trial_report
 from temper.cli.files import Files
 from temper.errors import InputError
 from temper.invocation import as_typed
+from temper.mutation import with_reasons
 from temper.record.boot import StoredRun
 from temper.record.plan import Kind
 from temper.record.wire import UNSUPPORTED
@@ -41,7 +42,10 @@ def whole(run: StoredRun) -> StoredRun:
 
 def report_of(run: StoredRun) -> Report:
     """Judge a run; raises what ``whole`` does."""
-    return _JUDGED[whole(run).plan.kind](run)
+    run = whole(run)
+    if run.plan.mutants:
+        run = with_reasons(run)
+    return _JUDGED[run.plan.kind](run)
 
 
 _JUDGED: Mapping[Kind, Callable[[StoredRun], Report]] = {
