@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 KPKEYS = feature_named("kpkeys").for_arch("x86_64")
-NEEDS_PGTABLES = {"test_pgtables", "test_pgtables_freed", "test_splits"}
+NEEDS_PGTABLES = {"test_added", "test_pgtables", "test_pgtables_freed", "test_splits"}
 # Where nothing is done to memory that is freed, there is nothing to see.
 NEEDS_TRACES = {"test_freed"}
 
@@ -47,7 +47,7 @@ def test_all_pass_where_keys_are_enforced(
     whole: Prepared, cpu: str, cmdline: str
 ) -> None:
     found = results(whole, cmdline, cpu)
-    assert len(found) >= 27
+    assert len(found) >= 30
     assert set(found.values()) == {"ok"}, found
 
 
@@ -76,6 +76,7 @@ def test_all_skip_without_keys(whole: Prepared, cpu: str, cmdline: str) -> None:
         ("switch-open", "test_sleep"),
         ("entry-open", "test_interrupt"),
         ("nested-open", "test_nested"),
+        ("unkeyed-vmemmap", "test_added"),
         ("no-blocks", "test_pairs"),
         ("no-blocks", "test_fragmented"),
     ],

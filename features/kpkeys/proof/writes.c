@@ -73,7 +73,7 @@ static void try_split(const struct tables *t, size_t tries)
 }
 
 /* The kernel hands out what it has split already as well. */
-enum { BLOCKS_PER_TRY = 2 };
+enum { BLOCKS_PER_TRY = 4 };
 
 /* Split large pages of the direct map. Keep each block, so that the next one differs. */
 static void try_split_of_kernel(const struct tables *t, size_t tries)
