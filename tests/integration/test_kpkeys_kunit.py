@@ -1,6 +1,7 @@
 """The KUnit tests of the kpkeys series: what they find, and on which machines.
 
-They run in the sabotage kernel, so that they can be seen to fail as well.
+They run in the sabotage kernel, so that they can be seen to fail as well; here it can
+also do what some of them need.
 """
 
 from collections import Counter
@@ -18,7 +19,15 @@ pytestmark = [
     pytest.mark.timeout(3600),
 ]
 
-KPKEYS = feature_named("kpkeys").for_arch("x86_64")
+FEATURE = feature_named("kpkeys").for_arch("x86_64")
+ABLE = (
+    *("CONFIG_MEMORY_HOTPLUG=y", "CONFIG_MEMORY_HOTREMOVE=y", "CONFIG_ZONE_DEVICE=y"),
+    *("CONFIG_NUMA=y", "CONFIG_NUMA_BALANCING=y"),
+)
+NONE = FEATURE.sabotages["none"].model_copy(
+    update={"config": (*FEATURE.sabotages["none"].config, *ABLE)}
+)
+KPKEYS = FEATURE.model_copy(update={"sabotages": {"none": NONE}})
 NEEDS_PGTABLES = {"test_added", "test_pgtables", "test_pgtables_freed", "test_splits"}
 # Where nothing is done to memory that is freed, there is nothing to see.
 NEEDS_TRACES = {"test_freed"}
