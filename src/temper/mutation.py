@@ -78,14 +78,15 @@ def with_reasons(run: StoredRun) -> StoredRun:
 
     Those of the plan may be older: survivors are what reasons are written for. A
     feature that is not here any more has no others. Raises InputError for a
-    mutants.toml that cannot be read.
+    feature.toml or mutants.toml that cannot be read.
     """
     plan = run.plan
     if plan.feature not in feature_names():
         return run
     _, mutation = _read(feature_named(plan.feature))
+    reasons = mutation.reasons
     mutants = {
-        name: mutant.model_copy(update={"accepted": mutation.reasons.get(name, "")})
+        name: mutant.model_copy(update={"accepted": reasons.get(name, "")})
         for name, mutant in plan.mutants.items()
     }
     judged = plan.model_copy(update={"mutants": mutants})

@@ -97,7 +97,7 @@ def results(whole: Prepared, cmdline: str, cpu: str = "") -> dict[str, str]:
 
 def test_all_tests_of_the_kernel_pass(whole: Prepared) -> None:
     found = results(whole, "init_on_free=1")
-    assert len(found) >= 26
+    assert len(found) >= 27
     assert set(found.values()) == {"ok"}, found
 
 

@@ -317,6 +317,17 @@ def test_a_mutant_that_complains_for_ever_is_given_up(host: Host) -> None:
     assert caught.value.console.count("again") < 5
 
 
+def test_a_mutant_that_runs_no_program_is_silent_itself(host: Host) -> None:
+    host.qemu("echo 'Linux version 6.12' >$console\nsleep 60\n")
+    request = replace(host.request(), enough=lambda _: False)
+    with pytest.raises(BootError) as caught:
+        host.tcg(Limits(silence=1)).boot(request, host.work, Watcher())
+    assert caught.value.message == (
+        "the kernel hung: it said nothing for 1 s; "
+        "last on its console: 'Linux version 6.12'"
+    )
+
+
 @pytest.mark.parametrize("mutant", [True, False])
 def test_what_a_console_says_shows_life_where_nothing_else_can(
     host: Host, mutant: bool

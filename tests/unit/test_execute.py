@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from fake_machine import FakeMachine, prepared, result
+from test_mutate_report import mutant
 
 from made_up import variant_plan
 from temper.errors import InfraError, InputError, InterruptError, Signalled, StoreError
 from temper.machine import BootResult, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredRun
-from temper.record.plan import Fate, Kind, MutantPlan
+from temper.record.plan import Kind
 from temper.run.execute import execute
 from temper.run.prepare import Prepared
 from temper.run.threads import threads
@@ -179,15 +180,6 @@ def test_a_run_that_is_not_there_cannot_be_resumed(bench: Bench) -> None:
         bench.execute(FakeMachine(), resume=9)
 
 
-MUTANT = MutantPlan(
-    file="kernel/randomize_kstack.c",
-    line=88,
-    hunk="-a\n+b",
-    does="drops the statement",
-    fate=Fate.DISTINCT,
-)
-
-
 @pytest.mark.parametrize(
     ("changes", "resumes"),
     [
@@ -198,9 +190,9 @@ MUTANT = MutantPlan(
 def test_a_reason_written_meanwhile_is_no_change(
     bench: Bench, changes: dict[str, Any], resumes: bool
 ) -> None:
-    bench.prepared = bench.changed(mutants={"0a": MUTANT})
+    bench.prepared = bench.changed(mutants={"0a": mutant()})
     bench.interrupt(InfraError("QEMU was killed"))
-    now = bench.changed(mutants={"0a": MUTANT.model_copy(update=changes)})
+    now = bench.changed(mutants={"0a": mutant(**changes)})
     if resumes:
         assert bench.execute(FakeMachine(), resume=1, prepared=now).finished
         return
@@ -208,7 +200,7 @@ def test_a_reason_written_meanwhile_is_no_change(
         bench.execute(FakeMachine(), resume=1, prepared=now)
 
 
-CHANGED = "kernel, programs, scripts or feature.toml have changed since"
+CHANGED = "kernel, programs, scripts or the feature's files have changed since"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fake_lab import FakeLab
 from samples import changed, price_run
+from test_mutate_report import mutant
 from test_proof_report import stored as stored_proof
 from typer.testing import CliRunner, Result
 
@@ -310,6 +311,16 @@ def test_shards_of_two_plans_are_refused(
     with pytest.raises(InputError, match="are of two plans") as caught:
         fleet.merge(*folders)
     assert said in caught.value.message
+
+
+def test_a_reason_written_meanwhile_makes_no_other_plan(fleet: Fleet) -> None:
+    plans = [
+        RUN.plan.model_copy(update={"mutants": {"0a": mutant(accepted=reason)}})
+        for reason in ("", "message: It only says something else.")
+    ]
+    first, _, third = parts(plans[0])
+    folders = [fleet.make(each) for each in (first, plans[1].part(2, 3), third)]
+    fleet.merge(*folders)
 
 
 def test_folders_without_a_shard_are_told(fleet: Fleet, tmp_path: Path) -> None:

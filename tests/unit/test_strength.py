@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kernels import fake_source
 from samples import STARTED, proof_report
-from test_mutate_report import CONSTANT, MORE, boot, both, plan, plan_of_two
+from test_mutate_report import CONSTANT, MORE, boot, both, plan, plan_of_two, under_naps
 from test_proof_report import stored
 from typer.testing import CliRunner
 
@@ -27,6 +27,7 @@ from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import RunPlan
 from temper.report.strength import score
 from temper.report.verdict import verdict
+from temper.run.mutate import choice_of
 from temper.stats.proportion import interval
 from temper.store import Store
 
@@ -218,7 +219,23 @@ def test_reasons_are_those_of_today(
     found = shelf.strength()
     assert found
     assert found.score == score
-    assert f"{score} % of 1 mutant" in shelf.temper("report", str(number))
+    assert f": {score} % of 1 mutant" in told(shelf.temper("report", str(number)))
+
+
+def test_a_run_without_a_reason_any_more_lacks_boots_that_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = under_naps([], accepted="message: It was said when it booted.")
+    choose = choice_of(run.plan)
+    assert choose
+    monkeypatch.setattr(mutation, "feature_names", lambda: [])
+    assert choose(run) == []
+    feature = feature_named("kstack").model_copy(update={"folder": tmp_path})
+    monkeypatch.undo()
+    monkeypatch.setattr(mutation, "feature_named", lambda _: feature)
+    assert [slot.variant for slot in choose(run)] == ["0a-naps"]
+    found = mutate_report(with_reasons(run))
+    assert (found.pending, found.score) == (["0a"], None)
 
 
 def test_a_feature_that_is_gone_has_the_reasons_of_the_run() -> None:

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 from temper.analysis.estimate import estimate, seconds_a_boot
-from temper.analysis.mutants import BootsNeeded
 from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
@@ -28,6 +27,7 @@ from temper.run.engine import Engine
 from temper.run.execute import check_resumable, execute
 from temper.run.machines import check_cpus, machine_for
 from temper.run.mutants import with_mutants
+from temper.run.mutate import choice_of
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop, prepare
 from temper.run.threads import threads
@@ -190,9 +190,7 @@ class Lab:
             check_cpus(machine, plan)
             machine.prepare()
             with self._engine(plan, machine) as engine:
-                # The boots of a mutant may be in several shards, so each makes its own.
-                choice = BootsNeeded() if plan.mutants and not plan.shard else None
-                run = execute(engine, store, self.progress, resume, choice)
+                run = execute(engine, store, self.progress, resume, choice_of(plan))
             if plan.shard:
                 print_shard(console(), plan.shard, store.run_folder(run.id))
             return run

@@ -704,6 +704,15 @@ class RunPlan(Plain):
         """The proofs of what the feature claims to stop: all that show no limit."""
         return [name for name, proof in self.proofs.items() if not proof.limit]
 
+    @property
+    def without_reasons(self) -> Self:
+        """The plan without what changes no boot: why mutants may survive."""
+        mutants = {
+            name: mutant.model_copy(update={"accepted": ""})
+            for name, mutant in self.mutants.items()
+        }
+        return self.model_copy(update={"mutants": mutants})
+
     def resuming(self, run: int) -> str:
         """Return the command that makes what is missing of the run with this plan."""
         return f"{self.own_command} --resume {run}"

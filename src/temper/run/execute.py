@@ -71,21 +71,13 @@ def _way_on(engine: Engine, run: int) -> str:
 
 
 def _check_same(begun: RunPlan, now: RunPlan, run: int) -> None:
-    if _without_reasons(begun) == _without_reasons(now):
+    # Reports have the reasons of their day.
+    if begun.without_reasons == now.without_reasons:
         return
     if (begun.kind, begun.feature) != (now.kind, now.feature):
         what = f"it was: {as_typed(begun.own_command)}"
     elif begun.own_command != now.own_command:
         what = f"its options were: {as_typed(begun.own_command)}"
     else:
-        what = "kernel, programs, scripts or feature.toml have changed since"
+        what = "kernel, programs, scripts or the feature's files have changed since"
     raise InputError(f"run {run} cannot be resumed: {what}", "start a new run")
-
-
-def _without_reasons(plan: RunPlan) -> RunPlan:
-    """Return a plan without what does not change its boots: reports have their own."""
-    mutants = {
-        name: mutant.model_copy(update={"accepted": ""})
-        for name, mutant in plan.mutants.items()
-    }
-    return plan.model_copy(update={"mutants": mutants})

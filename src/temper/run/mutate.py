@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from temper.analysis.mutants import BootsNeeded
 from temper.catalog import Feature, Variant
 from temper.digest import key_of
 from temper.errors import InputError
@@ -10,7 +11,7 @@ from temper.kernel import Cache, KernelSpec, source_tree
 from temper.kernel.mutants import Mutant, series_mutants
 from temper.kernel.series import series_texts
 from temper.kernel.survey import survey
-from temper.mutation import Mutation, mutation_of
+from temper.mutation import Mutation, mutation_of, with_reasons
 from temper.progress import Progress
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -24,6 +25,7 @@ from temper.record.plan import (
     again,
     under,
 )
+from temper.run.campaign import Choice
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop
 
@@ -128,6 +130,17 @@ def plan_mutate(
             "command": planner.command("mutate", feature.name, *words),
         }
     )
+
+
+def choice_of(plan: RunPlan) -> Choice | None:
+    """Return what chooses the boots of mutants, by the reasons of today; None: all.
+
+    The boots of a mutant may be in several shards, so each makes its own.
+    """
+    if not plan.mutants or plan.shard:
+        return None
+    needed = BootsNeeded()
+    return lambda run: needed(with_reasons(run))
 
 
 def _among(mutable: Mutable, feature: Feature, chosen: Collection[str]) -> list[Mutant]:

@@ -59,7 +59,7 @@ def merged(found: Sequence[ShardBoot]) -> tuple[RunPlan, list[StoredBoot]]:
     first, *others = found
     plan = first.plan.whole
     for other in others:
-        if other.plan.whole != plan:
+        if other.plan.whole.without_reasons != plan.without_reasons:
             raise InputError(
                 f"{first.folder} and {other.folder} are of two plans: "
                 f"{_difference(plan, other.plan.whole)}",
