@@ -304,28 +304,26 @@ def test_a_program_that_is_silent_is_left_alone(
 COMPLAINS = "(for i in 1 2 3 4 5 6 7 8; do echo again >>$console; sleep 0.5; done)\n"
 
 
-def test_a_mutant_that_complains_for_ever_is_given_up(host: Host) -> None:
-    """Its program waits for memory, and it says so again and again."""
-    host.qemu(says(BOOT, line(1, "start", "first")) + COMPLAINS + "sleep 60\n")
+@pytest.mark.parametrize(
+    ("guest", "silent", "last"),
+    [
+        # A program waits for memory, and its kernel says so again and again.
+        (says(BOOT, line(1, "start", "first")) + COMPLAINS, "its programs", "again"),
+        ("echo 'Linux' >$console\n", "it", "Linux"),
+    ],
+    ids=["it complains for ever", "it runs no program"],
+)
+def test_a_mutant_that_hangs_is_given_up(
+    host: Host, guest: str, silent: str, last: str
+) -> None:
+    host.qemu(guest + "sleep 60\n")
     request = replace(host.request(), enough=lambda _: False)
     with pytest.raises(BootError) as caught:
         host.tcg(Limits(silence=1)).boot(request, host.work, Watcher())
     assert caught.value.message == (
-        "the kernel hung: its programs said nothing for 1 s; "
-        "last on its console: 'again'"
+        f"the kernel hung: {silent} said nothing for 1 s; last on its console: '{last}'"
     )
     assert caught.value.console.count("again") < 5
-
-
-def test_a_mutant_that_runs_no_program_is_silent_itself(host: Host) -> None:
-    host.qemu("echo 'Linux version 6.12' >$console\nsleep 60\n")
-    request = replace(host.request(), enough=lambda _: False)
-    with pytest.raises(BootError) as caught:
-        host.tcg(Limits(silence=1)).boot(request, host.work, Watcher())
-    assert caught.value.message == (
-        "the kernel hung: it said nothing for 1 s; "
-        "last on its console: 'Linux version 6.12'"
-    )
 
 
 @pytest.mark.parametrize("mutant", [True, False])

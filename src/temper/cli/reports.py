@@ -42,17 +42,19 @@ def whole(run: StoredRun) -> StoredRun:
 
 def report_of(run: StoredRun) -> Report:
     """Judge a run; raises what ``whole`` does."""
-    run = whole(run)
-    if run.plan.mutants:
-        run = with_reasons(run)
-    return _JUDGED[run.plan.kind](run)
+    return _JUDGED[whole(run).plan.kind](run)
+
+
+def judged_today(run: StoredRun) -> MutateReport:
+    """Judge mutants, with the reasons of today; raises what ``with_reasons`` does."""
+    return mutate_report(with_reasons(run))
 
 
 _JUDGED: Mapping[Kind, Callable[[StoredRun], Report]] = {
     Kind.PRICE: price_report,
     Kind.COMPARE: price_report,
     Kind.PROVE: proof_report,
-    Kind.MUTATE: mutate_report,
+    Kind.MUTATE: judged_today,
     Kind.STRESS: trial_report,
     Kind.EVENTS: trial_report,
     Kind.SELFTEST: exactness_report,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from temper.analysis.models import ProofReport, Strength
-from temper.analysis.mutants import mutate_report, variant_mutated
+from temper.analysis.mutants import variant_mutated
+from temper.cli.reports import judged_today
 from temper.errors import InputError, StoreError
-from temper.mutation import with_reasons
 from temper.record.plan import Fate, Kind, RunPlan
 from temper.report.as_json import Report
 from temper.report.progress import on_stderr
@@ -62,6 +62,6 @@ def _mutated(store: Store, plan: RunPlan) -> Iterator[tuple[int, int, str]]:
 
 def _strength(store: Store, run: int, variant: str) -> Strength | None:
     with suppress(StoreError, InputError):
-        found = mutate_report(with_reasons(store.load(run))).strength
+        found = judged_today(store.load(run)).strength
         return found and found.model_copy(update={"variant": variant})
     return None
