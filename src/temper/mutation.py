@@ -14,6 +14,9 @@ from temper.toml import read_toml
 
 GUIDE = "docs/mutants.md lists every field"
 
+OFF = "off"
+"""The condition without attacks, which would land. The kernel must work even so."""
+
 
 class Accepted(Plain):
     """A mutant that no proof has to notice, and why."""
@@ -39,7 +42,7 @@ class Mutation(Plain):
     Those that notice most: a boot ends with what notices it first."""
     conditions: dict[str, str] = Field(default_factory=dict)
     """Name -> words for the kernel. Mutants that nothing notices boot with them, too:
-    some code runs only then."""
+    some code runs only then. Those of ``OFF`` switch the feature off."""
     accepted: tuple[Accepted, ...] = ()
 
     @property

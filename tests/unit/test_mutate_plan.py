@@ -25,6 +25,7 @@ from temper.record.plan import (
     Kind,
     Outside,
     RunPlan,
+    Slot,
     Work,
     again,
 )
@@ -247,6 +248,24 @@ def test_conditions_are_boots_of_the_same_kernel_without_twins(
     slots = [slot.variant for slot in plan.slots]
     assert [slots.count(name) for name in plan.tries("0a")] == [3, 1]
     assert slots.count(again("0a-naps")) == 1
+
+
+def test_nobody_attacks_where_the_feature_is_off(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Mutation(conditions={"naps": "cpuidle_halt", "off": "randomize=off"})
+    monkeypatch.setattr(mutate, "mutation_of", lambda *_: said)
+    plan = planned(workshop)
+    lines = [proof.line for proof in plan.proofs.values() if not proof.twins]
+    for name in ("unmutated-off", "0a-off", again("0a-off")):
+        off, slot = plan.variants[name], Slot(variant=name, repeat=0)
+        assert (off.in_force, off.expect) == (False, {})
+        assert plan.runs(slot, "in_force")
+        assert not [line for line in lines if plan.runs(slot, line)]
+    for name in ("unmutated", "0a", again("0a"), "0a-naps", "off"):
+        slot = Slot(variant=name, repeat=0)
+        assert plan.variants[name].in_force is (name != "off")
+        assert all(plan.runs(slot, line) for line in lines)
 
 
 def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:

@@ -1,6 +1,6 @@
 """What notices a mutant, what survives, and how that is told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -298,37 +298,56 @@ def test_a_mutant_boots_again_only_where_that_matters(
     assert mutate_report(run).pending == []
 
 
-def under_naps(notices: list[str], accepted: str = "") -> StoredRun:
-    """Return a complete run with a condition; ``notices``: where a proof notices 0a."""
+def under_condition(
+    spoiled: dict[str, StoredBoot],
+    accepted: str = "",
+    name: str = "naps",
+    **changes: object,
+) -> StoredRun:
+    """Return a complete run with a condition, in which all is well but for ``spoiled``.
+
+    ``changes``: what variants under the condition have of their own.
+    """
     planned = plan(accepted)
-    names = [
-        again(name) if n else name
-        for name in ("unmutated-naps", "0a-naps")
-        for n in (0, 1)
-    ]
+    names = [f"unmutated-{name}", f"0a-{name}"]
+    own = {
+        each: variant(each).model_copy(update=changes)
+        for each in (*names, *map(again, names))
+    }
     planned = RunPlan.model_validate(
         {
             **planned.model_dump(),
-            "conditions": {"naps": "cpuidle_halt"},
-            "variants": {**planned.variants, **{n: variant(n) for n in names}},
-            "slots": [*planned.slots, *(Slot(variant=n, repeat=0) for n in names)],
+            "conditions": {name: "cpuidle_halt"},
+            "variants": {**planned.variants, **own},
+            "slots": [*planned.slots, *(Slot(variant=n, repeat=0) for n in own)],
         }
     )
+    usual = {"off": boot("off", CONSTANT, on=False, console="")}
     boots: list[StoredBoot] = []
     run = StoredRun(id=4, plan=planned, started=STARTED, boots=boots)
     needed = BootsNeeded()
     while due := needed(run):
-        boots += [
-            boot(
-                slot.variant,
-                CONSTANT if slot.variant in (*notices, "off") else RANDOM,
-                on=slot.variant != "off",
-                console="" if slot.variant == "off" else KUNIT,
-            )
-            for slot in due
-        ]
+        named = [slot.variant for slot in due]
+        boots += [(usual | spoiled).get(each) or boot(each) for each in named]
         run = run.model_copy(update={"boots": boots})
     return run
+
+
+def under_naps(notices: list[str], accepted: str = "") -> StoredRun:
+    """Return the same with ``notices``: where a proof notices 0a."""
+    return under_condition({name: boot(name, CONSTANT) for name in notices}, accepted)
+
+
+def with_the_feature_off(mutant: Mapping[str, Any]) -> StoredRun:
+    """Return a run in which all attacks land under a condition, but nobody attacks."""
+    landing: dict[str, Any] = {"positions": CONSTANT, "on": False}
+    boots = {
+        name: boot(name, **{**landing, **(mutant if name.startswith("0a") else {})})
+        for first in ("unmutated-off", "0a-off")
+        for name in (first, again(first))
+    }
+    job = ("run in_force",)
+    return under_condition(boots, name="off", in_force=False, expect={}, job=job)
 
 
 def test_what_nothing_notices_boots_under_a_condition() -> None:
@@ -340,6 +359,51 @@ def test_what_nothing_notices_boots_under_a_condition() -> None:
     booted = [each.facts.variant for each in run.boots]
     assert again("0a") not in booted
     assert {"0a", "0a-naps", again("0a-naps")} <= set(booted)
+
+
+def test_no_proof_judges_where_the_feature_is_off() -> None:
+    found = mutate_report(with_the_feature_off({}))
+    assert (found.unsound, found.survivors) == ("", found.mutants)
+
+
+@pytest.mark.parametrize(
+    ("by", "how"),
+    [
+        ("KUnit", {"console": KUNIT.replace("ok 2", "not ok 2")}),
+        ("in force", {"on": True}),
+        ("console", {"console": KUNIT + "[    3.1] BUG: bad page\n"}),
+        ("boot", {"failed": "it hung"}),
+    ],
+)
+def test_the_kernel_must_work_where_the_feature_is_off(
+    by: str, how: dict[str, Any]
+) -> None:
+    noticed = the_mutant(mutate_report(with_the_feature_off(how))).noticed
+    assert noticed
+    assert noticed.by == by
+
+
+def test_tests_may_skip_under_a_condition_where_those_of_the_series_do() -> None:
+    """Not where they do not: then the mutant has them skip."""
+    fewer = KUNIT.replace("test_keys\n", "test_keys # SKIP no keys\n")
+    here = ["0a-naps", again("0a-naps")]
+    all_skip = [*here, *(name.replace("0a", "unmutated") for name in here)]
+    for names, survives in ((here, False), (all_skip, True)):
+        run = under_condition({name: boot(name, console=fewer) for name in names})
+        assert bool(mutate_report(run).survivors) is survives
+
+
+def test_a_test_that_fails_under_a_condition_makes_the_series_unsound() -> None:
+    names = ["unmutated-naps", again("unmutated-naps")]
+    console = KUNIT.replace("ok 2", "not ok 2")
+    run = under_condition({name: boot(name, console=console) for name in names})
+    assert "unmutated is noticed by KUnit" in mutate_report(run).unsound
+
+
+def test_tests_must_run_under_a_condition() -> None:
+    names = ["unmutated-naps", again("unmutated-naps")]
+    run = under_condition({name: boot(name, console="") for name in names})
+    assert mutate_report(run).unsound == "no KUnit test ran on unmutated-naps"
 
 
 def test_what_is_accepted_needs_no_condition() -> None:

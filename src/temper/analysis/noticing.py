@@ -167,18 +167,26 @@ class Watch:
     def ended(self, variant: str) -> list[str]:
         """Return the proofs, twins apart, that can judge a variant's boots so far.
 
-        All of them, but for a boot that was ended early.
+        All that its boots run, but for a boot that was ended early.
         """
         boots = self._alone(variant)
+        runs = [
+            name
+            for name in self._by_one
+            if all(self._runs(boot, self._plan.proofs[name].line) for boot in boots)
+        ]
         if not any(boot.facts.early for boot in boots):
-            return self._by_one
+            return runs
         ran = {
             record["program"]
             for boot in boots
             for record in boot.records
             if record["type"] == "exit"
         }
-        return [name for name in self._by_one if self._plan.proofs[name].line in ran]
+        return [name for name in runs if self._plan.proofs[name].line in ran]
+
+    def _runs(self, boot: StoredBoot, line: str) -> bool:
+        return self._plan.runs(boot.facts.slot, line)
 
     def notice_so_far(self, variant: str, proofs: Iterable[str]) -> Notice | None:
         """Return what notices a boot that goes on; ``proofs``: of those, which to ask.
@@ -196,8 +204,9 @@ class Watch:
         notice, _ = self.notices(whole)
         if notice:
             return f"{whole} is noticed by {notice.by}, too: {notice.how}"
-        if self._plan.kunit and not self._passed(whole):
-            return f"no KUnit test ran on {whole}"
+        for variant in self._plan.tries(whole) if self._plan.kunit else ():
+            if not self._passed(variant):
+                return f"no KUnit test ran on {variant}"
         for proof in self._plan.deciding:
             if self._outcome(control, proof) is not Outcome.VULNERABLE:
                 return f"{proof} does not find {control} VULNERABLE"
@@ -225,19 +234,25 @@ class Watch:
         return not_in_force(boots, self._in_force.get(variant))
 
     def _failed_tests(self, variant: str) -> str:
+        # Which of them run depends on the condition.
         (whole,) = self._plan.hardened
-        passed = self._passed(variant)
-        lost = [name for name in self._passed(whole) if name not in passed]
+        mutant = self._plan.mutant_of(variant) or whole
+        results = self._tests(variant)
+        wanted = [*self._passed(whole + variant.removeprefix(mutant)), *results]
+        lost = dict.fromkeys(name for name in wanted if not results.get(name))
         return f"{', '.join(lost)} failed" if lost else ""
 
     def _passed(self, variant: str) -> list[str]:
+        return [name for name, ok in self._tests(variant).items() if ok]
+
+    def _tests(self, variant: str) -> dict[str, bool]:
         results: dict[str, bool] = {}
         for boot in self._alone(variant):
             results |= {
                 name: ok and results.get(name, True)
                 for name, ok in kunit_results(boot.console).items()
             }
-        return [name for name, ok in results.items() if ok]
+        return results
 
     def _looks_at(self, proofs: Iterable[str]) -> dict[str, Look]:
         return {proof: partial(self._not_blocked, proof) for proof in proofs}

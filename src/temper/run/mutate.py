@@ -11,7 +11,7 @@ from temper.kernel import Cache, KernelSpec, source_tree
 from temper.kernel.mutants import Mutant, series_mutants
 from temper.kernel.series import series_texts
 from temper.kernel.survey import survey
-from temper.mutation import Mutation, mutation_of, with_reasons
+from temper.mutation import OFF, Mutation, mutation_of, with_reasons
 from temper.progress import Progress
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -117,7 +117,7 @@ def plan_mutate(
             **dict(plan),
             "kind": Kind.MUTATE,
             "variants": {
-                name: _keyed(variant, plan.mutant_of(name))
+                name: _keyed(_spared(variant, name, plan), plan.mutant_of(name))
                 for name, variant in plan.variants.items()
             },
             "sampled": len(fates) < len(mutable.mutants),
@@ -165,11 +165,12 @@ def _with_mutants(
     for name in (WHOLE, *mutants):
         title = "the series" if name == WHOLE else f"mutant {name}"
         for variant, words, where in _tries(name, mutation):
+            off = variant == under(OFF, name)
             held = {
                 "title": title + where,
                 "cmdline": " ".join(filter(None, (whole.cmdline, suites, words))),
-                "expect": Outcome.BLOCKED,
-                "in_force": True,
+                "expect": {} if off else Outcome.BLOCKED,
+                "in_force": not off,
             }
             variants[variant] = whole.model_copy(update=held)
             held["title"] = f"{held['title']}, once more"
@@ -205,6 +206,15 @@ def _slots(plan: RunPlan, twinned: Collection[str]) -> Iterator[Slot]:
             needless = name not in twinned and plan.twin_seed(slot) is not None
             if slot.variant == name and not needless:
                 yield slot
+
+
+def _spared(variant: VariantPlan, name: str, plan: RunPlan) -> VariantPlan:
+    """Leave the attacks out where the feature is off: all would land."""
+    if variant.in_force or name == plan.control:
+        return variant
+    check = next(line for line in plan.work.job if line.startswith("run "))
+    job = plan.work.job[: plan.work.job.index(check) + 1]
+    return variant.model_copy(update={"job": job})
 
 
 def _keyed(variant: VariantPlan, mutant: str) -> VariantPlan:
