@@ -449,6 +449,19 @@ def test_a_program_that_does_not_start_is_our_fault(bench: Bench) -> None:
     )
 
 
+def test_a_program_that_does_not_start_is_a_mutants_fault(bench: Bench) -> None:
+    plan = bench.prepared.plan.model_copy(update={"kind": Kind.MUTATE})
+    bench.prepared = replace(bench.prepared, plan=plan)
+    console = "Linux\n/syscall: Cannot allocate memory\nreboot: Restarting\n"
+    bench.machine.behaviours["stock"] = lambda _: result(127, console=console)
+    facts = bench.boot_all().boots[1].facts
+    assert facts.status == "boot_error"
+    assert facts.error == (
+        "'syscall getpid 100 10' did not start in the target: "
+        "/syscall: Cannot allocate memory"
+    )
+
+
 def test_a_full_disk_is_named(bench: Bench, tmp_path: Path) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
     bench.machine.behaviours["stock"] = fails(full)

@@ -243,7 +243,11 @@ def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
             continue
         if record.status == _NOT_STARTED:
             why = _said(record.program.split()[0], console)
-            raise InfraError(f"'{record.program}' did not start in the target: {why}")
+            how = f"'{record.program}' did not start in the target: {why}"
+            # It does on the series as it is, so this is the mutant's doing.
+            if plan.kind is Kind.MUTATE:
+                raise BootError(how, console=console)
+            raise InfraError(how)
         # An audit's attack that fails has sent nothing, and is judged by that.
         if record.program in attacks or plan.kind is Kind.AUDIT:
             continue
