@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from temper.catalog import Feature, feature_named, feature_names
 from temper.errors import InputError
@@ -13,9 +13,6 @@ from temper.record.plan import Plain
 from temper.toml import read_toml
 
 GUIDE = "docs/mutants.md lists every field"
-
-OFF = "off"
-"""The condition without attacks, which would land. The kernel must work even so."""
 
 
 class Accepted(Plain):
@@ -30,6 +27,16 @@ class Accepted(Plain):
     """A sentence, for this mutant."""
 
 
+class Condition(Plain):
+    """Something without which some of the series' code never runs."""
+
+    words: str = ""
+    """For the kernel."""
+    on: bool = True
+    """Whether the feature is on. If it is off, nobody attacks, since all would land,
+    but the kernel must work."""
+
+
 class Mutation(Plain):
     """What there is to know of a feature's mutants."""
 
@@ -40,10 +47,18 @@ class Mutation(Plain):
     """Proofs that attack mutants before the others do, in order.
 
     Those that notice most: a boot ends with what notices it first."""
-    conditions: dict[str, str] = Field(default_factory=dict)
-    """Name -> words for the kernel. Mutants that nothing notices boot with them, too:
-    some code runs only then. Those of ``OFF`` switch the feature off."""
+    conditions: dict[str, Condition] = Field(default_factory=dict)
+    """Name -> under which mutants that nothing notices boot, too."""
     accepted: tuple[Accepted, ...] = ()
+
+    @field_validator("conditions")
+    @classmethod
+    def _are_no_second_boots(
+        cls, conditions: dict[str, Condition]
+    ) -> dict[str, Condition]:
+        if taken := [name for name in conditions if name.endswith("again")]:
+            raise ValueError(f"'{taken[0]}' is what second boots are called")
+        return conditions
 
     @property
     def reasons(self) -> dict[str, str]:

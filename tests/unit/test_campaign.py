@@ -17,7 +17,7 @@ from temper.errors import BootError, InfraError, StoreError
 from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
-from temper.record.plan import Kind, Layout, ProofPlan, Slot, Twins
+from temper.record.plan import Fate, Kind, Layout, MutantPlan, ProofPlan, Slot, Twins
 from temper.record.wire import Start
 from temper.run.campaign import Campaign, Choice
 from temper.run.engine import Engine, Told
@@ -450,7 +450,8 @@ def test_a_program_that_does_not_start_is_our_fault(bench: Bench) -> None:
 
 
 def test_a_program_that_does_not_start_is_a_mutants_fault(bench: Bench) -> None:
-    plan = bench.prepared.plan.model_copy(update={"kind": Kind.MUTATE})
+    mutant = MutantPlan(file="a.c", line=1, hunk="", does="", fate=Fate.DISTINCT)
+    plan = bench.prepared.plan.model_copy(update={"mutants": {"stock": mutant}})
     bench.prepared = replace(bench.prepared, plan=plan)
     console = "Linux\n/syscall: Cannot allocate memory\nreboot: Restarting\n"
     bench.machine.behaviours["stock"] = lambda _: result(127, console=console)
@@ -460,6 +461,15 @@ def test_a_program_that_does_not_start_is_a_mutants_fault(bench: Bench) -> None:
         "'syscall getpid 100 10' did not start in the target: "
         "/syscall: Cannot allocate memory"
     )
+
+
+def test_where_there_is_no_mutant_it_is_no_mutants_fault(bench: Bench) -> None:
+    mutant = MutantPlan(file="a.c", line=1, hunk="", does="", fate=Fate.DISTINCT)
+    plan = bench.prepared.plan.model_copy(update={"mutants": {"stock": mutant}})
+    bench.prepared = replace(bench.prepared, plan=plan)
+    bench.machine.behaviours["off"] = lambda _: result(127)
+    with pytest.raises(InfraError, match="did not start"):
+        bench.boot_all()
 
 
 def test_a_full_disk_is_named(bench: Bench, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from temper.digest import key_of
 from temper.errors import InputError
 from temper.kernel import Cache, KernelSpec
 from temper.kernel.mutants import Mutant
-from temper.mutation import Mutation, mutation_of
+from temper.mutation import Condition, Mutation, mutation_of
 from temper.progress import Quiet
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -235,7 +235,7 @@ def test_what_cannot_be_chosen_is_refused(
 def test_conditions_are_boots_of_the_same_kernel_without_twins(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = Mutation(conditions={"naps": "cpuidle_halt"})
+    said = Mutation(conditions={"naps": Condition(words="cpuidle_halt")})
     monkeypatch.setattr(mutate, "mutation_of", lambda *_: said)
     plan = planned(workshop)
     assert plan.tries("0a") == ["0a", "0a-naps"]
@@ -253,19 +253,28 @@ def test_conditions_are_boots_of_the_same_kernel_without_twins(
 def test_nobody_attacks_where_the_feature_is_off(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = Mutation(conditions={"naps": "cpuidle_halt", "off": "randomize=off"})
+    on, off = Condition(words="cpuidle_halt"), Condition(words="none=0", on=False)
+    said = Mutation(conditions={"naps": on, "none": off})
     monkeypatch.setattr(mutate, "mutation_of", lambda *_: said)
     plan = planned(workshop)
     lines = [proof.line for proof in plan.proofs.values() if not proof.twins]
-    for name in ("unmutated-off", "0a-off", again("0a-off")):
-        off, slot = plan.variants[name], Slot(variant=name, repeat=0)
-        assert (off.in_force, off.expect) == (False, {})
+    for name in ("unmutated-none", "0a-none", again("0a-none")):
+        found, slot = plan.variants[name], Slot(variant=name, repeat=0)
+        assert (found.in_force, found.expect) == (False, {})
+        assert "none=0" in found.cmdline.split()
+        assert plan.program_count(slot) == 1
         assert plan.runs(slot, "in_force")
-        assert not [line for line in lines if plan.runs(slot, line)]
     for name in ("unmutated", "0a", again("0a"), "0a-naps", "off"):
         slot = Slot(variant=name, repeat=0)
         assert plan.variants[name].in_force is (name != "off")
+        assert "none=0" not in plan.variants[name].cmdline.split()
         assert all(plan.runs(slot, line) for line in lines)
+
+
+@pytest.mark.parametrize("name", ["again", "naps-again"])
+def test_a_condition_is_not_called_as_second_boots_are(name: str) -> None:
+    with pytest.raises(ValueError, match="what second boots are called"):
+        Mutation(conditions={name: Condition()})
 
 
 def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:

@@ -338,16 +338,21 @@ def under_naps(notices: list[str], accepted: str = "") -> StoredRun:
     return under_condition({name: boot(name, CONSTANT) for name in notices}, accepted)
 
 
-def with_the_feature_off(mutant: Mapping[str, Any]) -> StoredRun:
-    """Return a run in which all attacks land under a condition, but nobody attacks."""
-    landing: dict[str, Any] = {"positions": CONSTANT, "on": False}
+def with_the_feature_off(
+    mutant: Mapping[str, Any], all_boots: Mapping[str, Any] | None = None
+) -> StoredRun:
+    """Return a run with a condition under which attacks would land, had anybody any.
+
+    ``mutant``, ``all_boots``: what is different in these boots.
+    """
+    landing: dict[str, Any] = {"positions": CONSTANT, "on": False, **(all_boots or {})}
     boots = {
         name: boot(name, **{**landing, **(mutant if name.startswith("0a") else {})})
-        for first in ("unmutated-off", "0a-off")
+        for first in ("unmutated-none", "0a-none")
         for name in (first, again(first))
     }
     job = ("run in_force",)
-    return under_condition(boots, name="off", in_force=False, expect={}, job=job)
+    return under_condition(boots, name="none", in_force=False, expect={}, job=job)
 
 
 def test_what_nothing_notices_boots_under_a_condition() -> None:
@@ -381,6 +386,23 @@ def test_the_kernel_must_work_where_the_feature_is_off(
     noticed = the_mutant(mutate_report(with_the_feature_off(how))).noticed
     assert noticed
     assert noticed.by == by
+
+
+def test_all_tests_may_skip_where_the_feature_is_off() -> None:
+    skips = {"console": "[    0.5] ok 1 randomize_kstack # SKIP it is off\n"}
+    found = mutate_report(with_the_feature_off({}, skips))
+    assert (found.unsound, found.survivors) == ("", found.mutants)
+    found = mutate_report(with_the_feature_off({"on": True}, skips))
+    assert the_mutant(found).noticed
+
+
+def test_second_boots_are_compared_with_the_first_of_the_series() -> None:
+    """Of two boots of the series, one may lack a test: it is no measure."""
+    fewer = KUNIT.replace("test_keys\n", "test_keys # SKIP no memory\n")
+    names = (again("unmutated"), "0a", again("0a"))
+    noticed = the_mutant(report(*(boot(n, console=fewer) for n in names))).noticed
+    assert noticed
+    assert noticed.how == "test_keys failed"
 
 
 def test_tests_may_skip_under_a_condition_where_those_of_the_series_do() -> None:

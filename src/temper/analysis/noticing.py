@@ -8,7 +8,7 @@ from temper.analysis.boots import results_by_variant
 from temper.analysis.console import boot_complaints, told
 from temper.analysis.kunit import kunit_results
 from temper.analysis.part import Part
-from temper.analysis.proof import Judging
+from temper.analysis.proof import Judging, was_to_attack
 from temper.analysis.refusals import in_force_summaries, not_in_force
 from temper.errors import StoreError
 from temper.invocation import as_typed
@@ -167,26 +167,19 @@ class Watch:
     def ended(self, variant: str) -> list[str]:
         """Return the proofs, twins apart, that can judge a variant's boots so far.
 
-        All that its boots run, but for a boot that was ended early.
+        All that were to attack it, but for a boot that was ended early.
         """
         boots = self._alone(variant)
-        runs = [
-            name
-            for name in self._by_one
-            if all(self._runs(boot, self._plan.proofs[name].line) for boot in boots)
-        ]
+        names = [n for n in self._by_one if was_to_attack(self._plan, variant, n)]
         if not any(boot.facts.early for boot in boots):
-            return runs
+            return names
         ran = {
             record["program"]
             for boot in boots
             for record in boot.records
             if record["type"] == "exit"
         }
-        return [name for name in runs if self._plan.proofs[name].line in ran]
-
-    def _runs(self, boot: StoredBoot, line: str) -> bool:
-        return self._plan.runs(boot.facts.slot, line)
+        return [name for name in names if self._plan.proofs[name].line in ran]
 
     def notice_so_far(self, variant: str, proofs: Iterable[str]) -> Notice | None:
         """Return what notices a boot that goes on; ``proofs``: of those, which to ask.
@@ -205,7 +198,8 @@ class Watch:
         if notice:
             return f"{whole} is noticed by {notice.by}, too: {notice.how}"
         for variant in self._plan.tries(whole) if self._plan.kunit else ():
-            if not self._passed(variant):
+            # With the feature off, all may have nothing to test.
+            if self._plan.variants[variant].in_force and not self._passed(variant):
                 return f"no KUnit test ran on {variant}"
         for proof in self._plan.deciding:
             if self._outcome(control, proof) is not Outcome.VULNERABLE:
@@ -234,13 +228,22 @@ class Watch:
         return not_in_force(boots, self._in_force.get(variant))
 
     def _failed_tests(self, variant: str) -> str:
-        # Which of them run depends on the condition.
-        (whole,) = self._plan.hardened
-        mutant = self._plan.mutant_of(variant) or whole
         results = self._tests(variant)
-        wanted = [*self._passed(whole + variant.removeprefix(mutant)), *results]
+        wanted = [*self._passed(self._unmutated(variant)), *results]
         lost = dict.fromkeys(name for name in wanted if not results.get(name))
         return f"{', '.join(lost)} failed" if lost else ""
+
+    def _unmutated(self, variant: str) -> str:
+        """Return the variant that boots the series under the same condition.
+
+        Which tests run depends on that.
+        """
+        (whole,) = self._plan.hardened
+        mutant = self._plan.mutant_of(variant) or whole
+        tries = zip(self._plan.tries(mutant), self._plan.tries(whole), strict=True)
+        return next(
+            series for tried, series in tries if variant in (tried, again(tried))
+        )
 
     def _passed(self, variant: str) -> list[str]:
         return [name for name, ok in self._tests(variant).items() if ok]

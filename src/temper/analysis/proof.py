@@ -83,7 +83,7 @@ def proof_report(run: StoredRun) -> ProofReport:
         variant: {
             name: judging.evidence(variant, name)
             for name in plan.proofs
-            if _was_to_attack(plan, variant, name)
+            if was_to_attack(plan, variant, name)
         }
         for variant in booted
     }
@@ -194,7 +194,7 @@ def _boots_judged(run: StoredRun, variant: str, proof: ProofPlan) -> list[Stored
     return [booted[slot] for slot in slots if slot in booted]
 
 
-def _was_to_attack(plan: RunPlan, variant: str, name: str) -> bool:
+def was_to_attack(plan: RunPlan, variant: str, name: str) -> bool:
     """Whether the plan has a proof attack a variant, or should have had it."""
     return name in plan.variants[variant].expect or bool(
         _slots_judged(plan, variant, plan.proofs[name])

@@ -71,7 +71,7 @@ class Booter:
             error = ""
             try:
                 result = self._carry_out(slot, request, work, watcher)
-                _check_exits(self.plan, result.records, result.console)
+                _check_exits(self.plan, slot, result.records, result.console)
             except BootError as failure:
                 error = failure.message
                 records = result.records
@@ -232,7 +232,9 @@ def _until_death(failure: BootError) -> list[AnyRecord]:
     return [*failure.records, end]
 
 
-def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
+def _check_exits(
+    plan: RunPlan, slot: Slot, records: list[AnyRecord], console: str
+) -> None:
     """Raise for a program that failed, but for those that are judged by themselves.
 
     These are attacks, and real programs: what others cost is known without them.
@@ -244,8 +246,8 @@ def _check_exits(plan: RunPlan, records: list[AnyRecord], console: str) -> None:
         if record.status == _NOT_STARTED:
             why = _said(record.program.split()[0], console)
             how = f"'{record.program}' did not start in the target: {why}"
-            # It does on the series as it is, so this is the mutant's doing.
-            if plan.kind is Kind.MUTATE:
+            # Control and series boot first, and have it start.
+            if plan.mutant_of(slot.variant):
                 raise BootError(how, console=console)
             raise InfraError(how)
         # An audit's attack that fails has sent nothing, and is judged by that.

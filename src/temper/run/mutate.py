@@ -11,7 +11,7 @@ from temper.kernel import Cache, KernelSpec, source_tree
 from temper.kernel.mutants import Mutant, series_mutants
 from temper.kernel.series import series_texts
 from temper.kernel.survey import survey
-from temper.mutation import OFF, Mutation, mutation_of, with_reasons
+from temper.mutation import Condition, Mutation, mutation_of, with_reasons
 from temper.progress import Progress
 from temper.record.outcome import Outcome
 from temper.record.plan import (
@@ -110,6 +110,7 @@ def plan_mutate(
         for name, fate in fates.items()
     }
     plan = plan.model_copy(update={"mutants": mutants})
+    check = f"run {feature.in_force.program}"
     words = ["--sample", sample] if sample else []
     words += ["--mutants", ",".join(chosen)] if chosen else []
     return RunPlan(
@@ -117,13 +118,20 @@ def plan_mutate(
             **dict(plan),
             "kind": Kind.MUTATE,
             "variants": {
-                name: _keyed(_spared(variant, name, plan), plan.mutant_of(name))
+                name: _keyed(
+                    _without_attacks(variant, plan, check)
+                    if name != plan.control and not variant.in_force
+                    else variant,
+                    plan.mutant_of(name),
+                )
                 for name, variant in plan.variants.items()
             },
             "sampled": len(fates) < len(mutable.mutants),
             "chosen": bool(chosen),
             "attacked": attacked.key,
-            "conditions": mutation.conditions,
+            "conditions": {
+                name: condition.words for name, condition in mutation.conditions.items()
+            },
             "kunit": mutation.kunit,
             "variants_left_out": (),
             "slots": tuple(_slots(plan, {plan.control, WHOLE, *distinct})),
@@ -164,13 +172,13 @@ def _with_mutants(
     variants = {feature.control: feature.variants[feature.control]}
     for name in (WHOLE, *mutants):
         title = "the series" if name == WHOLE else f"mutant {name}"
-        for variant, words, where in _tries(name, mutation):
-            off = variant == under(OFF, name)
+        for variant, condition, where in _tries(name, mutation):
+            words = (whole.cmdline, suites, condition.words)
             held = {
                 "title": title + where,
-                "cmdline": " ".join(filter(None, (whole.cmdline, suites, words))),
-                "expect": {} if off else Outcome.BLOCKED,
-                "in_force": not off,
+                "cmdline": " ".join(filter(None, words)),
+                "expect": Outcome.BLOCKED if condition.on else {},
+                "in_force": condition.on,
             }
             variants[variant] = whole.model_copy(update=held)
             held["title"] = f"{held['title']}, once more"
@@ -187,11 +195,11 @@ def _with_mutants(
     )
 
 
-def _tries(name: str, mutation: Mutation) -> Iterator[tuple[str, str, str]]:
-    """Yield the variants of a mutant: name, words for the kernel, title's end."""
-    yield name, "", ""
-    for condition, words in mutation.conditions.items():
-        yield under(condition, name), words, f", {condition}"
+def _tries(name: str, mutation: Mutation) -> Iterator[tuple[str, Condition, str]]:
+    """Yield the variants of a mutant: name, what they boot under, title's end."""
+    yield name, Condition(), ""
+    for called, condition in mutation.conditions.items():
+        yield under(called, name), condition, f", {called}"
 
 
 def _slots(plan: RunPlan, twinned: Collection[str]) -> Iterator[Slot]:
@@ -208,11 +216,8 @@ def _slots(plan: RunPlan, twinned: Collection[str]) -> Iterator[Slot]:
                 yield slot
 
 
-def _spared(variant: VariantPlan, name: str, plan: RunPlan) -> VariantPlan:
-    """Leave the attacks out where the feature is off: all would land."""
-    if variant.in_force or name == plan.control:
-        return variant
-    check = next(line for line in plan.work.job if line.startswith("run "))
+def _without_attacks(variant: VariantPlan, plan: RunPlan, check: str) -> VariantPlan:
+    """End a variant's job after its first check."""
     job = plan.work.job[: plan.work.job.index(check) + 1]
     return variant.model_copy(update={"job": job})
 
