@@ -189,7 +189,9 @@ def _ended_the_kernel(proof: ProofPlan, boots: Iterable[StoredBoot]) -> bool:
 
 
 def _boots_judged(run: StoredRun, variant: str, proof: ProofPlan) -> list[StoredBoot]:
-    booted = {boot.facts.slot: boot for boot in run.boots}
+    # A run of mutants has many hundreds, and slots are slow to hash.
+    own = (boot for boot in run.boots if boot.facts.variant == variant)
+    booted = {boot.facts.slot: boot for boot in own}
     slots = _slots_judged(run.plan, variant, proof)
     return [booted[slot] for slot in slots if slot in booted]
 
