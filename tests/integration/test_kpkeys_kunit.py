@@ -4,10 +4,11 @@ They run in the sabotage kernel, so that they can be seen to fail as well; here 
 also do what some of them need.
 """
 
+import re
 from collections import Counter
 
 import pytest
-from kunit import kunit_results
+from kunit import kunit_boot, kunit_results
 from lab import planner, prepared
 
 from temper.catalog import feature_named
@@ -29,6 +30,7 @@ NONE = FEATURE.sabotages["none"].model_copy(
 )
 KPKEYS = FEATURE.model_copy(update={"sabotages": {"none": NONE}})
 NEEDS_PGTABLES = {"test_added", "test_pgtables", "test_pgtables_freed", "test_splits"}
+LEFT_OPEN = re.compile(r"kpkeys: \d+ sections left open|kpkeys: register was open")
 # Where nothing is done to memory that is freed, there is nothing to see.
 NEEDS_TRACES = {"test_freed"}
 
@@ -92,3 +94,15 @@ def test_all_skip_without_keys(whole: Prepared, cpu: str, cmdline: str) -> None:
 )
 def test_they_notice_a_sabotage(whole: Prepared, sabotage: str, test: str) -> None:
     assert results(whole, f"kpkeys_sabotage={sabotage}")[test] == "not ok"
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "left"), [("slow-patching", False), ("patching-counted", True)]
+)
+def test_rights_stay_where_features_are_half_patched(
+    whole: Prepared, sabotage: str, left: bool
+) -> None:
+    """A tick in the wrong microsecond of a boot found a section left open."""
+    boot = kunit_boot(whole, "none", f"kpkeys_sabotage={sabotage}")
+    assert boot.console.count("kpkeys: page tables are protected") == 1
+    assert bool(LEFT_OPEN.search(boot.console)) is left
