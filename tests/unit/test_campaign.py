@@ -438,36 +438,41 @@ def test_what_it_said_last_is_told(bench: Bench) -> None:
     assert error == "'syscall getpid 100 10' ended with status 1; no device; no data"
 
 
-def test_a_program_that_does_not_start_is_our_fault(bench: Bench) -> None:
+NOT_STARTED = (
+    "'syscall getpid 100 10' did not start in the target: "
+    "/syscall: No such file or directory"
+)
+
+
+def does_not_start(_: Watcher) -> BootResult:
     console = "Linux\n/syscall: No such file or directory\nreboot: Restarting\n"
-    bench.machine.behaviours["stock"] = lambda _: result(127, console=console)
+    return result(127, console=console)
+
+
+def mutate_stock(bench: Bench) -> None:
+    """Have the plan say that ``stock`` is a mutant."""
+    mutant = MutantPlan(file="a.c", line=1, hunk="", does="", fate=Fate.DISTINCT)
+    plan = bench.prepared.plan.model_copy(update={"mutants": {"stock": mutant}})
+    bench.prepared = replace(bench.prepared, plan=plan)
+
+
+def test_a_program_that_does_not_start_is_our_fault(bench: Bench) -> None:
+    bench.machine.behaviours["stock"] = does_not_start
     with pytest.raises(InfraError) as caught:
         bench.boot_all()
-    assert caught.value.message == (
-        "'syscall getpid 100 10' did not start in the target: "
-        "/syscall: No such file or directory"
-    )
+    assert caught.value.message == NOT_STARTED
 
 
 def test_a_program_that_does_not_start_is_a_mutants_fault(bench: Bench) -> None:
-    mutant = MutantPlan(file="a.c", line=1, hunk="", does="", fate=Fate.DISTINCT)
-    plan = bench.prepared.plan.model_copy(update={"mutants": {"stock": mutant}})
-    bench.prepared = replace(bench.prepared, plan=plan)
-    console = "Linux\n/syscall: Cannot allocate memory\nreboot: Restarting\n"
-    bench.machine.behaviours["stock"] = lambda _: result(127, console=console)
+    mutate_stock(bench)
+    bench.machine.behaviours["stock"] = does_not_start
     facts = bench.boot_all().boots[1].facts
-    assert facts.status == "boot_error"
-    assert facts.error == (
-        "'syscall getpid 100 10' did not start in the target: "
-        "/syscall: Cannot allocate memory"
-    )
+    assert (facts.status, facts.error) == ("boot_error", NOT_STARTED)
 
 
 def test_where_there_is_no_mutant_it_is_no_mutants_fault(bench: Bench) -> None:
-    mutant = MutantPlan(file="a.c", line=1, hunk="", does="", fate=Fate.DISTINCT)
-    plan = bench.prepared.plan.model_copy(update={"mutants": {"stock": mutant}})
-    bench.prepared = replace(bench.prepared, plan=plan)
-    bench.machine.behaviours["off"] = lambda _: result(127)
+    mutate_stock(bench)
+    bench.machine.behaviours["off"] = does_not_start
     with pytest.raises(InfraError, match="did not start"):
         bench.boot_all()
 

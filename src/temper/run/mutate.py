@@ -117,15 +117,7 @@ def plan_mutate(
         **{
             **dict(plan),
             "kind": Kind.MUTATE,
-            "variants": {
-                name: _keyed(
-                    _without_attacks(variant, plan, check)
-                    if name != plan.control and not variant.in_force
-                    else variant,
-                    plan.mutant_of(name),
-                )
-                for name, variant in plan.variants.items()
-            },
+            "variants": dict(_variants(plan, check)),
             "sampled": len(fates) < len(mutable.mutants),
             "chosen": bool(chosen),
             "attacked": attacked.key,
@@ -216,10 +208,18 @@ def _slots(plan: RunPlan, twinned: Collection[str]) -> Iterator[Slot]:
                 yield slot
 
 
-def _without_attacks(variant: VariantPlan, plan: RunPlan, check: str) -> VariantPlan:
-    """End a variant's job after its first check."""
-    job = plan.work.job[: plan.work.job.index(check) + 1]
-    return variant.model_copy(update={"job": job})
+def _variants(plan: RunPlan, check: str) -> Iterator[tuple[str, VariantPlan]]:
+    """Yield the variants of a proof as mutants boot them.
+
+    Where the feature is off, the job ends with the first ``check``; the control is for
+    attacks all the same.
+    """
+    checked = plan.work.job[: plan.work.job.index(check) + 1]
+    for name, variant in plan.variants.items():
+        attacked = variant.in_force or name == plan.control
+        job = variant.job if attacked else checked
+        own = variant.model_copy(update={"job": job})
+        yield name, _keyed(own, plan.mutant_of(name))
 
 
 def _keyed(variant: VariantPlan, mutant: str) -> VariantPlan:
