@@ -8,8 +8,9 @@
 #include "pool.h"
 
 enum {
-	POOL_SLOTS_MAX = 4096,
-	POOL_MAPPINGS_MAX = 64,
+	/* Each of so many threads maps a chunk if all find the pool empty at once. */
+	POOL_MAPPINGS_MAX = 256,
+	POOL_SLOTS_MAX = POOL_MAPPINGS_MAX * POOL_CHUNK_SLOTS,
 };
 
 /* The number of all slots, free or taken. */
