@@ -8,26 +8,45 @@ from pathlib import Path
 import pytest
 from fake_lab import FakeLab
 from samples import changed, price_run
-from test_mutate_report import mutant
+from test_mutate_report import (
+    CONSTANT,
+    RANDOM,
+    STARTED,
+    boot,
+    mutant,
+    plan_of_two,
+)
 from test_proof_report import stored as stored_proof
 from typer.testing import CliRunner, Result
 
 from made_up import kernel_facts, run_plan, variant_plan
 from temper.cli import app
+from temper.cli.files import Files
+from temper.cli.lab import Lab
 from temper.errors import InputError, StoreError
 from temper.kernel import Cache
 from temper.progress import Quiet
-from temper.record.boot import StoredBoot
-from temper.record.plan import KernelPlan, Root, RunPlan, Slot
+from temper.record.boot import StoredBoot, StoredRun
+from temper.record.plan import KernelPlan, Root, RunPlan, Slot, again
 from temper.run.prepare import Setup, Workshop, prepare
 from temper.store import Store
 
 RUN = price_run()
+MUTANTS = plan_of_two()
 COUNT = 3
 
 
 def parts(plan: RunPlan, count: int = COUNT) -> list[RunPlan]:
     return [plan.part(number, count) for number in range(1, count + 1)]
+
+
+def mutated(*without: str) -> list[StoredBoot]:
+    """Return boots of two mutants, which all notice, but for some variants."""
+    return [
+        boot(slot.variant, RANDOM if "unmutated" in slot.variant else CONSTANT)
+        for slot in MUTANTS.slots
+        if slot.variant not in without
+    ]
 
 
 def own(plan: RunPlan, boots: Iterable[StoredBoot] = RUN.boots) -> list[StoredBoot]:
@@ -53,12 +72,17 @@ class Fleet:
     def host(self, number: int) -> Path:
         return self._root / f"host-{number}"
 
-    def make(self, part: RunPlan, change: Change = lambda boot: boot) -> Path:
+    def make(
+        self,
+        part: RunPlan,
+        change: Change = lambda boot: boot,
+        boots: Iterable[StoredBoot] = RUN.boots,
+    ) -> Path:
         """Store a shard on a host of its own; return that host's folder."""
         assert part.shard
         folder = self.host(part.shard.number)
         with Store.open(data=folder) as store:
-            add(store, part, map(change, own(part)))
+            add(store, part, map(change, own(part, boots)))
         return folder
 
     def temper(self, *words: str | Path) -> Result:
@@ -314,13 +338,10 @@ def test_shards_of_two_plans_are_refused(
 
 
 def test_a_reason_written_meanwhile_makes_no_other_plan(fleet: Fleet) -> None:
-    plans = [
-        RUN.plan.model_copy(update={"mutants": {"0a": mutant(accepted=reason)}})
-        for reason in ("", "message: It only says something else.")
-    ]
-    first, _, third = parts(plans[0])
-    folders = [fleet.make(each) for each in (first, plans[1].part(2, 3), third)]
-    fleet.merge(*folders)
+    accepted = {"0e": mutant(accepted="message: It only says something else.")}
+    later = MUTANTS.model_copy(update={"mutants": MUTANTS.mutants | accepted})
+    first, second = MUTANTS.part(1, 2), later.part(2, 2)
+    fleet.merge(*(fleet.make(each, boots=mutated()) for each in (first, second)))
 
 
 def test_folders_without_a_shard_are_told(fleet: Fleet, tmp_path: Path) -> None:
@@ -504,3 +525,111 @@ def test_another_shard_does_not_resume_it(lab: FakeLab) -> None:
         lab.temper(*STRESS, "--shard", "2/2", "--resume", "1")
     assert "its options were: " in caught.value.message
     assert "--shard 1/2" in caught.value.message
+
+
+def saying(line: str) -> Change:
+    """Return what adds a line to a boot's console."""
+    return lambda boot: boot.model_copy(update={"console": f"{boot.console}{line}\n"})
+
+
+@pytest.mark.parametrize(("count", "shares"), [(1, ["0a 0e"]), (2, ["0a", "0e"])])
+def test_all_boots_of_a_mutant_are_in_one_part(count: int, shares: list[str]) -> None:
+    for part, share in zip(parts(MUTANTS, count), shares, strict=True):
+        booted = {"off", "unmutated", *share.split()}
+        assert {name for name in part.booted if "again" not in name} == booted
+        # The order is that of the plan: second boots come last.
+        assert [s for s in MUTANTS.slots if s in part.slots] == list(part.slots)
+        for name in booted - {"off"}:
+            assert again(name) in part.booted
+    with pytest.raises(ValueError, match="2 mutants are too few for 3 shards"):
+        MUTANTS.part(1, 3)
+
+
+def test_shards_of_mutants_give_the_report_of_a_plain_run(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    """Each has booted the series for itself, which never says quite the same."""
+    boots = mutated()
+    with Store.open() as store:
+        plain = add(store, MUTANTS, boots)
+    fleet.temper("report", str(plain), "--json", tmp_path / "plain.json")
+    folders = [
+        fleet.make(part, saying(f"host {part.shard}"), boots)
+        for part in parts(MUTANTS, 2)
+    ]
+    answer = fleet.merge(*reversed(folders), json=tmp_path / "merged.json")
+    assert answer.exit_code == 0, answer.output
+    first, second = (
+        json.loads((tmp_path / f"{name}.json").read_text())
+        for name in ("plain", "merged")
+    )
+    assert first["score"] == 100
+    assert first | {"run": 2, "started": ""} == second | {"started": ""}
+
+
+def test_a_boot_that_decides_must_be_there(fleet: Fleet) -> None:
+    first, second = parts(MUTANTS, 2)
+    boots = mutated(again("0e"))
+    folders = [fleet.make(first, boots=boots), fleet.make(second, boots=boots)]
+    with pytest.raises(InputError) as caught:
+        fleet.merge(*folders)
+    assert caught.value.message == (
+        f"shard 2/2 is incomplete: boots {again('0e')}-0 are missing"
+    )
+    assert caught.value.hint == f"{MUTANTS.command} --shard 2/2"
+
+
+def test_a_boot_that_decides_nothing_may_be_missing(fleet: Fleet) -> None:
+    boots = [each for each in mutated(again("0e")) if each.facts.variant != "0e"]
+    boots.append(boot("0e"))
+    folders = [fleet.make(part, boots=boots) for part in parts(MUTANTS, 2)]
+    answer = fleet.merge(*folders)
+    assert answer.exit_code == 1
+    assert "SURVIVED: 0e" in answer.output
+
+
+def test_a_shard_of_mutants_that_is_not_there_is_told_of(fleet: Fleet) -> None:
+    folder = fleet.make(MUTANTS.part(2, 2), boots=mutated())
+    with pytest.raises(InputError, match="shard 1/2 is incomplete: boots off-0, "):
+        fleet.merge(folder)
+
+
+def test_the_series_must_hold_in_each_shard(fleet: Fleet) -> None:
+    first, second = parts(MUTANTS, 2)
+    folders = [
+        fleet.make(first, boots=mutated()),
+        fleet.make(second, saying("WARNING: it is busy here"), mutated()),
+    ]
+    with pytest.raises(
+        InputError, match="shard 2/2 has no score: unmutated is noticed"
+    ):
+        fleet.merge(*folders)
+
+
+def test_a_shard_of_mutants_has_a_report(fleet: Fleet, tmp_path: Path) -> None:
+    part = MUTANTS.part(2, 2)
+    with Store.open() as store:
+        number = add(store, part, own(part, mutated()))
+    out = tmp_path / "shard.json"
+    answer = fleet.temper("report", str(number), "--json", out)
+    assert answer.exit_code == 0
+    found = json.loads(out.read_text())
+    assert [each["id"] for each in found["mutants"]] == ["0e"]
+    assert found["command"] == f"{MUTANTS.command} --shard 2/2"
+    # A part says something of the others, as a sample does.
+    assert found["interval"][1] == found["score"] == 100
+
+
+def test_a_shard_of_mutants_succeeds_if_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or who makes shards would make it again, since something has survived."""
+    part = MUTANTS.part(2, 2)
+    boots = [boot(name) for name in part.booted if name != "off"]
+    boots.append(boot("off", CONSTANT, on=False, console=""))
+    made = StoredRun(id=1, plan=part, started=STARTED, boots=boots)
+    monkeypatch.setattr(Lab, "run", lambda *_: made)
+    out = tmp_path / "shard.json"
+    lab = Lab.of("x86_64", None, shard="2/2")
+    lab.carry_out(MUTANTS, Files(json=out), None, only_plan=False)
+    assert json.loads(out.read_text())["score"] == 0

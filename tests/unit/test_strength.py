@@ -270,7 +270,7 @@ OTHERS: dict[str, Change] = {
             for name, each in planned.variants.items()
         }
     },
-    "part": lambda planned: {"shard": planned.part(1, 2).shard},
+    "part": lambda planned: {"shard": planned.part(1, 1).shard},
 }
 
 

@@ -135,6 +135,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
     caught = [each for each in mutants if each.noticed or each.accepted]
     # What is noticed is confirmed last: what is known before has more survivors.
     scored = bool(mutants) and not (unsound or plan.chosen or pending)
+    sampled = plan.sampled or plan.shard is not None
     return MutateReport(
         run=run.id,
         feature=plan.feature,
@@ -144,7 +145,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
         unsound=unsound,
         score=100 * len(caught) / len(mutants) if scored else None,
         chosen=plan.chosen,
-        interval=_interval(caught, mutants) if scored and plan.sampled else None,
+        interval=_interval(caught, mutants) if scored and sampled else None,
         fates=Counter(mutant.fate for mutant in plan.mutants.values()),
         mutants=mutants,
         pending=pending,
@@ -154,7 +155,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
         started=run.started,
         hosts=hosts(run),
         temper_version=plan.temper_version,
-        command=plan.command,
+        command=plan.own_command,
     )
 
 

@@ -11,7 +11,7 @@ from temper.analysis.estimate import estimate, seconds_a_boot
 from temper.arch import Arch, arch_named
 from temper.cli.files import Files
 from temper.cli.output import console, publish
-from temper.cli.reports import conclude, report_of
+from temper.cli.reports import conclude, report_of, show
 from temper.cli.stored import with_strength
 from temper.errors import InfraError, InputError, StoreError
 from temper.invocation import as_typed
@@ -103,11 +103,12 @@ class Lab:
     ) -> None:
         """Do what a command has planned, and report it; or print what it takes.
 
-        Raises typer.Exit with the report's status unless that is 0.
+        Raises typer.Exit with the report's status unless that is 0. A shard of mutants
+        has a report, too, but succeeds if it was made.
         """
         if only_plan:
             return self._show(self._part(plan), files, resume)
-        if self.shard and files:
+        if self.shard and files and not plan.mutants:
             raise InputError(
                 "a shard has no report",
                 f"'{as_typed('temper merge')}' writes that of all shards",
@@ -115,6 +116,8 @@ class Lab:
         run = self.run(plan, resume)
         if not run.plan.shard:
             conclude(with_strength(report_of(run), run.plan), files, full=full)
+        elif run.plan.mutants:
+            show(report_of(run), files, full=full)
 
     def _part(self, plan: RunPlan) -> RunPlan:
         """Return the part of a plan that is to be made; see ``--shard``."""

@@ -1,5 +1,6 @@
 """The command that puts shards together: merge."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,10 +8,13 @@ import typer
 
 from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
 from temper.cli.options import Full
-from temper.cli.reports import conclude, report_of
+from temper.cli.reports import conclude, judged_today, report_of
 from temper.cli.stored import with_strength
+from temper.errors import InputError
+from temper.invocation import as_typed
 from temper.report.progress import on_stderr
-from temper.store import Store, merged, shard_boots
+from temper.run.mutate import choice_of
+from temper.store import ShardBoot, Store, merged, shard_boots, shard_runs
 
 app = typer.Typer()
 
@@ -36,7 +40,10 @@ def merge(
     status is that of the command that made them, without --shard.
     """
     files = Files(json=json, csv=csv, ktap=ktap, junit=junit)
-    plan, boots = merged(shard_boots(folders))
+    found = shard_boots(folders)
+    plan, boots = merged(found, choice_of)
+    if plan.mutants:
+        _check_sound(found)
     # A run that cannot be judged is not kept.
     with (
         Store.open(progress=on_stderr()) as store,
@@ -44,3 +51,13 @@ def merge(
     ):
         report = report_of(run)
     conclude(with_strength(report, plan), files, full=full)
+
+
+def _check_sound(found: Sequence[ShardBoot]) -> None:
+    """Raise InputError if something is wrong with the series in one of the shards."""
+    for run in shard_runs(found):
+        if unsound := judged_today(run).unsound:
+            raise InputError(
+                f"shard {run.plan.shard} has no score: {unsound}",
+                f"make it again: {as_typed(run.plan.own_command)}",
+            )

@@ -31,8 +31,11 @@ from temper.report.trial_document import trial_document
 
 
 def whole(run: StoredRun) -> StoredRun:
-    """Return a run; raise InputError if it is a shard, which shows nothing alone."""
-    if run.plan.shard:
+    """Return a run; raise InputError if it is a shard that shows nothing alone.
+
+    One of mutants is a smaller sample of them.
+    """
+    if run.plan.shard and not run.plan.mutants:
         raise InputError(
             f"run {run.id} is shard {run.plan.shard} of a plan",
             f"when all are made: {as_typed('temper merge FOLDER...')}",
@@ -102,8 +105,13 @@ def status_of(report: Report) -> int:
     return 0 if well else 1
 
 
+def show(report: Report, files: Files, *, full: bool = False) -> None:
+    """Write and print a report."""
+    files.publish(report, document_of(report), full=full)
+
+
 def conclude(report: Report, files: Files, *, full: bool = False) -> None:
     """Write and print a report; raise typer.Exit with its status unless that is 0."""
-    files.publish(report, document_of(report), full=full)
+    show(report, files, full=full)
     if status := status_of(report):
         raise typer.Exit(status)

@@ -1,5 +1,6 @@
 """The facts of each boot and of the whole run, as stored and reported."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -112,3 +113,7 @@ class StoredRun(BaseModel):
     finished: datetime | None = None
     """None: interrupted or still running."""
     boots: list[StoredBoot] = Field(default_factory=list)
+
+
+Choice = Callable[[StoredRun], list[Slot]]
+"""Returns which boots a run needs next, by those that it has; none: it is complete."""

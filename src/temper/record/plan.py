@@ -10,12 +10,15 @@ Paths of files in the checkout are relative to it; all others are absolute.
 """
 
 import math
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from temper.record.outcome import Outcome
+
+_Item = TypeVar("_Item")
 
 FORMAT: Literal[2] = 2
 """Raise it if a change makes it impossible to judge older plans."""
@@ -629,19 +632,34 @@ class RunPlan(Plain):
         """Return the plan of shard ``number`` of ``count``, which counts from 1.
 
         Boots of one kernel stay together as far as the shards' sizes allow, so that
-        few shards build it. Raises ValueError if there are more shards than boots.
+        few shards build it. All boots of a mutant do: which of them decide depends on
+        the others. They are judged by those of the control and of the series as it is,
+        so every shard has these. Raises ValueError if there are more shards than boots,
+        or than mutants.
         """
-        size = len(self.slots)
-        if count > size:
-            raise ValueError(f"{size} boots are too few for {count} shards")
+        if self.mutants:
+            booted = dict.fromkeys(self.mutant_of(slot.variant) for slot in self.slots)
+            share = {*_share([*filter(None, booted)], "mutants", number, count)}
+            own = [
+                slot
+                for slot in self.slots
+                if self.mutant_of(slot.variant) in share or self.in_each_part(slot)
+            ]
+        else:
+            own = [*_share(self._by_kernel(), "boots", number, count)]
+        shard = Shard(number=number, count=count, of=self.slots)
+        return self.model_copy(update={"slots": tuple(own), "shard": shard})
+
+    def in_each_part(self, slot: Slot) -> bool:
+        """Return whether each shard makes this boot, to judge those of its mutants."""
+        return bool(self.mutants) and not self.mutant_of(slot.variant)
+
+    def _by_kernel(self) -> list[Slot]:
         kernels = list(dict.fromkeys(v.kernel for v in self.variants.values()))
-        ordered = sorted(
+        return sorted(
             self.slots,
             key=lambda slot: kernels.index(self.variants[slot.variant].kernel),
         )
-        own = ordered[(number - 1) * size // count : number * size // count]
-        shard = Shard(number=number, count=count, of=self.slots)
-        return self.model_copy(update={"slots": tuple(own), "shard": shard})
 
     def only(self, variant: str) -> Self:
         """Return the plan of the boots of one variant."""
@@ -730,3 +748,13 @@ class RunPlan(Plain):
         base = "" if self.base == USUAL_BASE else f", on base {self.base}"
         shard = f", shard {self.shard}" if self.shard else ""
         return f"{self.title}{setting}{cpu}{base}{shard}"
+
+
+def _share(
+    items: Sequence[_Item], called: str, number: int, count: int
+) -> Sequence[_Item]:
+    """Return share ``number`` of ``count``, none of which is empty."""
+    size = len(items)
+    if count > size:
+        raise ValueError(f"{size} {called} are too few for {count} shards")
+    return items[(number - 1) * size // count : number * size // count]

@@ -59,7 +59,7 @@ def _boots(plan: RunPlan, estimate: Estimate) -> Iterable[Block]:
             f"{len(twins)}{' more' if first else ' boots'}, counting instructions, of "
             "pairs of machines that differ in their random numbers alone"
         )
-    if plan.mutants and not plan.shard:
+    if plan.mutants:
         said.append("of mutants, at most: what decides nothing is left out")
     yield Bullets([*said, _work(plan)])
 

@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 
 from temper.errors import StoreError
 from temper.progress import Progress, Task
-from temper.record.boot import StoredBoot, StoredRun
+from temper.record.boot import Choice, StoredBoot, StoredRun
 from temper.record.plan import RunPlan, Slot
 from temper.run.engine import Engine
 from temper.signals import signals_held
 from temper.store import Store
-
-Choice = Callable[[StoredRun], list[Slot]]
-"""Returns which boots a run needs next, by those that it has; none: it is complete."""
 
 _POLL = 0.1
 

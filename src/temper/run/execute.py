@@ -3,9 +3,9 @@
 from temper.errors import InfraError, InputError, Signalled
 from temper.invocation import as_typed
 from temper.progress import Progress
-from temper.record.boot import StoredRun
+from temper.record.boot import Choice, StoredRun
 from temper.record.plan import RunPlan
-from temper.run.campaign import Campaign, Choice
+from temper.run.campaign import Campaign
 from temper.run.engine import Engine
 from temper.signals import interruption
 from temper.store import Store

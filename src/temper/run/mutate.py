@@ -13,6 +13,7 @@ from temper.kernel.series import series_texts
 from temper.kernel.survey import survey
 from temper.mutation import Condition, Mutation, mutation_of, with_reasons
 from temper.progress import Progress
+from temper.record.boot import Choice
 from temper.record.outcome import Outcome
 from temper.record.plan import (
     Fate,
@@ -25,7 +26,6 @@ from temper.record.plan import (
     again,
     under,
 )
-from temper.run.campaign import Choice
 from temper.run.planner import Planner
 from temper.run.prepare import Workshop
 
@@ -133,11 +133,8 @@ def plan_mutate(
 
 
 def choice_of(plan: RunPlan) -> Choice | None:
-    """Return what chooses the boots of mutants, by the reasons of today; None: all.
-
-    The boots of a mutant may be in several shards, so each makes its own.
-    """
-    if not plan.mutants or plan.shard:
+    """Return what chooses the boots of mutants, by the reasons of today; None: all."""
+    if not plan.mutants:
         return None
     needed = BootsNeeded()
     return lambda run: needed(with_reasons(run))

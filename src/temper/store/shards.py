@@ -1,15 +1,17 @@
 """Puts the boots of a plan's shards together, from the raw files that each left."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from temper.errors import InputError
 from temper.invocation import as_typed
-from temper.record.boot import StoredBoot
+from temper.record.boot import Choice, StoredBoot, StoredRun
 from temper.record.plan import RunPlan, Slot
 from temper.record.tools import SeenTools, tools_of
-from temper.store.rawfile import raw_paths_below, read_with_console
+from temper.store.rawfile import RunHead, raw_paths_below, read_with_console
+
+_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,20 @@ class ShardBoot:
 
     folder: Path
     """Where it lies, which is the name of its shard for people."""
-    plan: RunPlan
+    run: RunHead
     """Of the shard."""
     boot: StoredBoot
+
+    @property
+    def plan(self) -> RunPlan:
+        """The plan of the shard."""
+        return self.run.plan
+
+    @property
+    def number(self) -> int:
+        """Which shard it is of."""
+        assert self.plan.shard
+        return self.plan.shard.number
 
 
 def shard_boots(folders: Iterable[Path]) -> list[ShardBoot]:
@@ -37,7 +50,7 @@ def shard_boots(folders: Iterable[Path]) -> list[ShardBoot]:
             for path in raw_paths_below(folder):
                 run, boot = read_with_console(path)
                 if run.plan.shard:
-                    found.append(ShardBoot(path.parent, run.plan, boot))
+                    found.append(ShardBoot(path.parent, run, boot))
         except OSError as error:
             raise InputError(
                 f"cannot read {error.filename}: {error.strerror}"
@@ -50,11 +63,16 @@ def shard_boots(folders: Iterable[Path]) -> list[ShardBoot]:
     return found
 
 
-def merged(found: Sequence[ShardBoot]) -> tuple[RunPlan, list[StoredBoot]]:
+def merged(
+    found: Sequence[ShardBoot],
+    choice_of: Callable[[RunPlan], Choice | None] = lambda plan: None,
+) -> tuple[RunPlan, list[StoredBoot]]:
     """Return the whole plan, and its boots in its order.
 
-    Raises InputError if the shards are of several plans, were made with other tools,
-    contradict each other, or are not all there.
+    What every shard has made counts once. ``choice_of``: returns what
+    chooses the boots of a plan; None: all. Raises InputError if the shards are of
+    several plans, were made with other tools, contradict each other, or are not all
+    there.
     """
     first, *others = found
     plan = first.plan.whole
@@ -68,9 +86,26 @@ def merged(found: Sequence[ShardBoot]) -> tuple[RunPlan, list[StoredBoot]]:
             )
     _check_tools(found)
     boots = _by_slot(found)
-    if missing := [slot for slot in plan.slots if slot not in boots]:
-        raise _incomplete(first.plan, missing)
-    return plan, [boots[slot].boot for slot in plan.slots]
+    _check_complete(shard_runs(found), boots, choice_of(plan))
+    return plan, [boots[slot].boot for slot in plan.slots if slot in boots]
+
+
+def shard_runs(found: Sequence[ShardBoot]) -> list[StoredRun]:
+    """Return each shard of a plan as a run of its own, without boots if it has none."""
+    runs = []
+    shard = found[0].plan.shard
+    assert shard
+    for number in range(1, shard.count + 1):
+        part = found[0].plan.whole.part(number, shard.count)
+        own = [each for each in found if each.plan.slots == part.slots]
+        head = (own or found)[0].run
+        boots = {each.boot.facts.slot: each.boot for each in own}
+        runs.append(
+            StoredRun(
+                id=head.id, plan=part, started=head.started, boots=[*boots.values()]
+            )
+        )
+    return runs
 
 
 def _difference(one: RunPlan, other: RunPlan) -> str:
@@ -117,6 +152,9 @@ def _by_slot(found: Iterable[ShardBoot]) -> dict[Slot, ShardBoot]:
                 f"boot {_name(slot)} in {each.folder} is none of its shard's"
             )
         first = boots.setdefault(slot, each)
+        # What every shard makes for itself need not go the same way to the letter.
+        if first.number != each.number and each.plan.in_each_part(slot):
+            continue
         if first.boot.outcome != each.boot.outcome:
             raise InputError(
                 f"boot {_name(slot)} was made twice, and went another way in "
@@ -130,15 +168,22 @@ def _name(slot: Slot) -> str:
     return f"{slot.variant}-{slot.repeat}"
 
 
-def _incomplete(plan: RunPlan, missing: Sequence[Slot]) -> InputError:
-    """Say which boots are missing, and the commands that make their shards."""
-    assert plan.shard
-    count = plan.shard.count
-    parts = [plan.whole.part(number, count) for number in range(1, count + 1)]
-    wanted = [part for part in parts if set(part.slots) & set(missing)]
-    names = ", ".join(map(_name, missing))
-    shards = ", ".join(str(part.shard) for part in wanted)
-    commands = "; ".join(as_typed(part.own_command) for part in wanted)
-    return InputError(
-        f"shard {shards} is incomplete: boots {names} are missing", commands
-    )
+def _check_complete(
+    runs: Iterable[StoredRun], boots: Collection[Slot], choice: Choice | None
+) -> None:
+    """Raise InputError, with the commands that make them, if boots are missing."""
+    incomplete = []
+    missing: list[Slot] = []
+    for run in runs:
+        lost = [slot for slot in run.plan.slots if slot not in boots]
+        if lost := choice(run) if choice else lost:
+            incomplete.append(run.plan)
+            missing += lost
+    if incomplete:
+        names = ", ".join(map(_name, missing[:_NAMED]))
+        more = f" and {len(missing) - _NAMED} more" if missing[_NAMED:] else ""
+        shards = ", ".join(str(plan.shard) for plan in incomplete)
+        raise InputError(
+            f"shard {shards} is incomplete: boots {names}{more} are missing",
+            "; ".join(as_typed(plan.own_command) for plan in incomplete),
+        )
