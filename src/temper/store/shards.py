@@ -69,10 +69,9 @@ def merged(
 ) -> tuple[RunPlan, list[StoredBoot]]:
     """Return the whole plan, and its boots in its order.
 
-    What every shard has made counts once. ``choice_of``: returns what
-    chooses the boots of a plan; None: all. Raises InputError if the shards are of
-    several plans, were made with other tools, contradict each other, or are not all
-    there.
+    What every shard has made counts once. ``choice_of``: returns what chooses the
+    boots of a plan; None: all. Raises InputError if the shards are of several plans,
+    were made with other tools, contradict each other, or are not all there.
     """
     first, *others = found
     plan = first.plan.whole
