@@ -16,10 +16,10 @@ from made_up import kernel_facts
 from temper.errors import BootError, InfraError, StoreError
 from temper.machine import BootRequest, BootResult, StoppedError, Watcher
 from temper.progress import Quiet
-from temper.record.boot import StoredBoot, StoredRun
+from temper.record.boot import Choice, StoredBoot, StoredRun
 from temper.record.plan import Fate, Kind, Layout, MutantPlan, ProofPlan, Slot, Twins
 from temper.record.wire import Start
-from temper.run.campaign import Campaign, Choice
+from temper.run.campaign import Campaign
 from temper.run.engine import Engine, Told
 from temper.run.threads import threads
 from temper.store import Store

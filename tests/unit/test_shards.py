@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from fake_lab import FakeLab
-from samples import changed, price_run
+from samples import STARTED, changed, price_run
 from test_mutate_report import (
     CONSTANT,
     RANDOM,
-    STARTED,
     boot,
     mutant,
     plan_of_two,
@@ -631,5 +630,5 @@ def test_a_shard_of_mutants_succeeds_if_it_was_made(
     monkeypatch.setattr(Lab, "run", lambda *_: made)
     out = tmp_path / "shard.json"
     lab = Lab.of("x86_64", None, shard="2/2")
-    lab.carry_out(MUTANTS, Files(json=out), None, only_plan=False)
+    lab.carry_out(MUTANTS, Files(json=str(out)), None, only_plan=False)
     assert json.loads(out.read_text())["score"] == 0
