@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from fake_lab import FakeLab
 from samples import STARTED, changed, price_run
-from test_mutate_report import (
-    CONSTANT,
-    RANDOM,
-    boot,
-    mutant,
-    plan_of_two,
-)
+from test_mutate_report import CONSTANT, RANDOM, boot, mutant, plan_of_two
 from test_proof_report import stored as stored_proof
 from typer.testing import CliRunner, Result
 
@@ -27,6 +21,7 @@ from temper.kernel import Cache
 from temper.progress import Quiet
 from temper.record.boot import StoredBoot, StoredRun
 from temper.record.plan import KernelPlan, Root, RunPlan, Slot, again
+from temper.run.mutate import choice_of
 from temper.run.prepare import Setup, Workshop, prepare
 from temper.store import Store
 
@@ -542,6 +537,17 @@ def test_all_boots_of_a_mutant_are_in_one_part(count: int, shares: list[str]) ->
             assert again(name) in part.booted
     with pytest.raises(ValueError, match="2 mutants are too few for 3 shards"):
         MUTANTS.part(1, 3)
+
+
+@pytest.mark.parametrize(("first", "then"), [(CONSTANT, [again("0e")]), (RANDOM, [])])
+def test_a_shard_boots_what_decides_in_it(first: list[int], then: list[str]) -> None:
+    """A second boot confirms what the first has noticed, if it has."""
+    part = MUTANTS.part(2, 2)
+    boots = [*own(part, mutated("0e", again("0e"))), boot("0e", first)]
+    choice = choice_of(part)
+    assert choice
+    run = StoredRun(id=1, plan=part, started=STARTED, boots=boots)
+    assert [slot.variant for slot in choice(run)] == then
 
 
 def test_shards_of_mutants_give_the_report_of_a_plain_run(

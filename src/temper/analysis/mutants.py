@@ -159,6 +159,15 @@ def mutate_report(run: StoredRun) -> MutateReport:
     )
 
 
+def why_unsound(run: StoredRun) -> str:
+    """Say why nothing can be said of the mutants of a run; empty: something can.
+
+    It judges no mutant. Raises what ``mutate_report`` does.
+    """
+    (whole,) = run.plan.hardened
+    return Watch(run).why_unsound(whole)
+
+
 class BootsNeeded:
     """Chooses the boots of a run that must come next for its report on mutants."""
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from temper.analysis.mutants import why_unsound
 from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
 from temper.cli.options import Full
-from temper.cli.reports import conclude, judged_today, report_of
+from temper.cli.reports import conclude, report_of
 from temper.cli.stored import with_strength
 from temper.errors import InputError
 from temper.invocation import as_typed
@@ -56,7 +57,7 @@ def merge(
 def _check_sound(found: Sequence[ShardBoot]) -> None:
     """Raise InputError if something is wrong with the series in one of the shards."""
     for run in shard_runs(found):
-        if unsound := judged_today(run).unsound:
+        if unsound := why_unsound(run):
             raise InputError(
                 f"shard {run.plan.shard} has no score: {unsound}",
                 f"make it again: {as_typed(run.plan.own_command)}",

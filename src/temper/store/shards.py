@@ -174,8 +174,11 @@ def _check_complete(
     incomplete = []
     missing: list[Slot] = []
     for run in runs:
-        lost = [slot for slot in run.plan.slots if slot not in boots]
-        if lost := choice(run) if choice else lost:
+        if choice:
+            lost = choice(run)
+        else:
+            lost = [slot for slot in run.plan.slots if slot not in boots]
+        if lost:
             incomplete.append(run.plan)
             missing += lost
     if incomplete:
