@@ -23,7 +23,7 @@ from temper.report.provenance import downloads, made
 from temper.report.strength import count, score
 
 _FATES = {
-    Fate.DISTINCT: "kernels of their own, to be booted",
+    Fate.DISTINCT: "kernels of their own",
     Fate.SAME: "the same objects as without the mutant",
     Fate.DUPLICATE: "the same objects as another mutant",
     Fate.BROKEN: "do not compile",
