@@ -25,6 +25,11 @@ from temper.record.plan import Fate
 MAIN, CLOCK, HEADER = "init/main.c", "drivers/clock.c", "include/linux/fake.h"
 UNPACK = "arch/x86/boot/compressed/unpack.o"
 HALF = """
+#define FAKE_TWO 2
+#ifdef CONFIG_SLOW
+#define FAKE_THREE 3
+#endif
+
 static inline int fake_half(int whole)
 {
 	return whole / 2;
@@ -32,7 +37,7 @@ static inline int fake_half(int whole)
 
 static inline int fake_twice(int half)
 {
-	return 2 * half;
+	return FAKE_TWO * half;
 }"""
 CHANGES = (
     (MAIN, "return 2;", "return 2 + 20;\n#ifdef FAR\n\treturn 3;\n#endif"),
@@ -204,6 +209,64 @@ def test_a_function_of_a_header_changes_what_it_is_inlined_into(
     assert narrow.affected(mutant(texts, CLOCK, "9", "8")) == ["drivers/clock.o"]
 
 
+def test_a_macro_changes_what_it_is_inlined_into(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    """And what a line of a file expands, other than a header."""
+    whole = narrow.originals
+    three = mutant(texts, HEADER, "FAKE_TWO 2", "FAKE_TWO 3")
+    assert narrow.affected(three) == ["drivers/clock.o"]
+    changed = narrow.compiled(three)
+    assert changed
+    assert changed["drivers/clock.o"] != whole["drivers/clock.o"]
+    assert UNPACK in narrow.affected(mutant(texts, HEADER, "FOUR 44", "FOUR 45"))
+    # Whoever has the old name may go by another now.
+    assert UNPACK in narrow.affected(mutant(texts, HEADER, "FAKE_TWO", "FAKE_ONE"))
+
+
+def test_options_leave_a_macro_out(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    four = mutant(texts, HEADER, "FAKE_THREE 3", "FAKE_THREE 4")
+    assert narrow.affected(four) == ["drivers/clock.o"]
+    assert not narrow.reaches(four)
+
+
+def test_an_object_may_set_an_option_for_itself(
+    tree: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutated, "MANY", 1)
+    four = mutant(texts, HEADER, "FAKE_THREE 3", "FAKE_THREE 4")
+    main = tree.build.tree / MAIN
+    main.write_text(f"#define CONFIG_SLOW 1\n{main.read_text()}")
+    without = {file: text for file, text in texts.items() if file != MAIN}
+    fresh = MutantTree(tree.build, without)
+    assert fresh.affected(four) == ["drivers/clock.o", "init/main.o"]
+
+
+@pytest.mark.parametrize("place", ["FAKE_TWO;", "#if FAKE_TWO\n#endif"])
+def test_a_header_may_expand_a_macro_anywhere(
+    tree: MutantTree,
+    texts: Mapping[str, str],
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mutated, "MANY", 1)
+    three = mutant(texts, HEADER, "FAKE_TWO 2", "FAKE_TWO 3")
+    expanding = {**texts, HEADER: f"{texts[HEADER]}\n{place}\n"}
+    assert UNPACK in MutantTree(tree.build, expanding).affected(three)
+
+
+def test_what_else_is_made_of_a_macro_may_be_included(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    (narrow.build.out / ".offsets.h.cmd").write_text("sh offsets.c\n")
+    (narrow.build.out / "offsets.h").touch()
+    (narrow.build.tree / "offsets.c").write_text("FAKE_TWO")
+    three = mutant(texts, HEADER, "FAKE_TWO 2", "FAKE_TWO 3")
+    assert UNPACK in narrow.affected(three)
+
+
 def test_only_what_a_function_is_inlined_into_is_made_anew(
     narrow: MutantTree, texts: Mapping[str, str]
 ) -> None:
@@ -238,7 +301,7 @@ def test_objects_without_a_function_stay(
     """Without marks, from the beginning, and as they are."""
     nine = as_it_is(mutant(texts, CLOCK, "9", "8"), texts)
     image = narrow.image(nine).read_bytes()
-    thrice = mutant(texts, HEADER, "2 * half", "3 * half")
+    thrice = mutant(texts, HEADER, "FAKE_TWO * half", "3 * half")
     assert narrow.affected(thrice) == ["drivers/clock.o"]
     main = narrow.build.out / "init/main.o"
     made = main.stat().st_mtime_ns

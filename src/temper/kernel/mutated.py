@@ -5,7 +5,8 @@ To build each from scratch takes minutes; here, make only does what a line chang
 
 import os
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,8 @@ from temper.kernel.builder import Build, KernelSpec
 from temper.kernel.cache import Cache, EntryFacts
 from temper.kernel.compiler import cross_prefix
 from temper.kernel.inlined import function_of, inlined, marked
-from temper.kernel.mutants import Mutant
+from temper.kernel.macros import CONFIGURED, Sources, macro_of
+from temper.kernel.mutants import Mutant, code_of
 from temper.process import Finished, call
 from temper.progress import Progress
 from temper.scratch import scratch_folder
@@ -32,6 +34,7 @@ MANY = 50
 
 It takes as long as a kernel, once."""
 
+_SUFFIXES = (".c", ".h", ".S")
 _TIMEOUT = 60.0
 _LOG_TAIL = 15
 
@@ -103,11 +106,44 @@ class MutantTree:
         compile a kernel to find out, in a tree without mutants.
         """
         objects = self._objects[mutant.file]
-        function = function_of(mutant.file, self.texts[mutant.file], mutant.line)
-        if not function or mutant.file not in self._wide or self._inlined is None:
+        having = self._having(mutant)
+        if having is None:
             return objects
-        having = self._inlined.get(function, ())
         return [*objects[:1], *(name for name in objects[1:] if name in having)]
+
+    def _having(self, mutant: Mutant) -> Collection[str] | None:
+        """Return the objects that may have what a mutant changes; None: all may."""
+        file, line = mutant.file, mutant.line
+        if file not in self._wide or self._inlined is None:
+            return None
+        text = self.texts[file]
+        setting = self._sources.omitted(file).get(line)
+        if setting is not None:
+            return self._with((name, 0) for name in setting)
+        if function := function_of(file, text, line):
+            return self._inlined.get(function, ())
+        macro = macro_of(text, line)
+        if macro and macro == macro_of(mutant.applied(text), line):
+            return self._with(self._sources.expanding(macro))
+        return None
+
+    def _with(self, lines: Iterable[tuple[str, int]]) -> Collection[str] | None:
+        """Return the objects that have one of the lines; see ``Sources.expanding``.
+
+        None: any may.
+        """
+        found: set[str] = set()
+        for file, line in lines:
+            if not (line and file.endswith(".h")):
+                found.update(self._made_from(file))
+            elif file in self._wide and (
+                function := function_of(file, self.texts[file], line)
+            ):
+                found.update((self._inlined or {}).get(function, ()))
+            else:
+                return None
+        # What else make has made of them, other objects may include.
+        return found if all(name.endswith(".o") for name in found) else None
 
     @cached_property
     def _objects(self) -> dict[str, list[str]]:
@@ -115,23 +151,44 @@ class MutantTree:
 
         The smallest comes first.
         """
-        objects: dict[str, list[str]] = {name: [] for name in self.texts}
-        for command in sorted(self.build.out.rglob(".*.o.cmd")):
-            words = {
-                posixpath.normpath(word) if "/../" in word else word
-                for word in command.read_text("utf-8", "replace").split()
-            }
-            if "-DMODULE" in words:
-                # Nobody boots the modules of a kernel of ours.
-                continue
+        return {
+            file: sorted(
+                (name for name in self._made_from(file) if name.endswith(".o")),
+                key=lambda name: (self.build.out / name).stat().st_size,
+            )
+            for file in self.texts
+        }
+
+    def _made_from(self, file: str) -> list[str]:
+        return [name for name, files in self._made.items() if file in files]
+
+    @cached_property
+    def _made(self) -> dict[str, set[str]]:
+        """What make has made -> the files in its command, and that it depends on."""
+        made = {}
+        out = self.build.out
+        for command in sorted(out.rglob(".*.cmd")):
+            words = set(command.read_text("utf-8", "replace").split())
             target = command.with_name(command.name[1:].removesuffix(".cmd"))
-            for name in self.texts:
-                if {name, f"../{name}"} & words and target.is_file():
-                    object_ = str(target.relative_to(self.build.out))
-                    objects[name].append(object_)
-        for found in objects.values():
-            found.sort(key=lambda name: (self.build.out / name).stat().st_size)
-        return objects
+            # Nobody boots the modules of a kernel of ours.
+            if "-DMODULE" not in words and target.is_file():
+                made[str(target.relative_to(out))] = {
+                    sys.intern(posixpath.normpath(word).removeprefix("../"))
+                    for word in words
+                    if word.endswith(_SUFFIXES)
+                }
+        return made
+
+    @cached_property
+    def _sources(self) -> Sources:
+        tree, out = self.build.tree, self.build.out
+        code = {}
+        for file in {CONFIGURED, *chain(*self._made.values())}:
+            for path in (tree / file, out / file):
+                if path.is_file():
+                    text = path.read_text("utf-8", "replace")
+                    code[file] = code_of(self.texts.get(file, text))
+        return Sources(code)
 
     @cached_property
     def _wide(self) -> list[str]:
