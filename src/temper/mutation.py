@@ -1,10 +1,11 @@
 """Reads what mutants of a feature need not be noticed: ``features/*/mutants.toml``."""
 
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from temper.catalog import Feature, feature_named, feature_names
 from temper.errors import InputError
@@ -35,6 +36,14 @@ class Condition(Plain):
     on: bool = True
     """Whether the feature is on. If it is off, nobody attacks, since all would land,
     but the kernel must work."""
+    proofs: tuple[str, ...] = ()
+    """Those that attack, if others would land on the series itself; empty: all do."""
+
+    @model_validator(mode="after")
+    def _is_on_to_be_attacked(self) -> Self:
+        if self.proofs and not self.on:
+            raise ValueError("nobody attacks where the feature is off")
+        return self
 
 
 class Mutation(Plain):
@@ -74,7 +83,8 @@ def mutation_of(feature: Feature, mutants: Collection[str]) -> Mutation:
     proof.
     """
     path, mutation = _read(feature)
-    for name in mutation.first:
+    chosen = (condition.proofs for condition in mutation.conditions.values())
+    for name in chain(mutation.first, *chosen):
         if name not in feature.proofs:
             raise InputError(f"{path}: {feature.name} has no proof '{name}'")
     names = [each.mutant for each in mutation.accepted]

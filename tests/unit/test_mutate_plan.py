@@ -271,6 +271,31 @@ def test_nobody_attacks_where_the_feature_is_off(
         assert all(plan.runs(slot, line) for line in lines)
 
 
+def test_some_proofs_alone_may_attack_under_a_condition(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proofs = ("prediction",)
+    naps = Condition(words="cpuidle_halt", proofs=proofs)
+    said = Mutation(conditions={"naps": naps})
+    monkeypatch.setattr(mutate, "mutation_of", lambda *_: said)
+    plan = planned(workshop)
+    lines = {name: proof.line for name, proof in plan.proofs.items() if not proof.twins}
+    for variant in ("unmutated-naps", "0a-naps", again("0a-naps")):
+        slot = Slot(variant=variant, repeat=0)
+        attacking = [name for name, line in lines.items() if plan.runs(slot, line)]
+        assert attacking == ["prediction"]
+        assert plan.variants[variant].expect == {"prediction": Outcome.BLOCKED}
+        assert plan.runs(slot, "in_force")
+    for variant in ("unmutated", "0a", "off"):
+        slot = Slot(variant=variant, repeat=0)
+        assert all(plan.runs(slot, line) for line in lines.values())
+
+
+def test_nobody_is_said_to_attack_where_the_feature_is_off() -> None:
+    with pytest.raises(ValueError, match="nobody attacks where the feature is off"):
+        Condition(on=False, proofs=("prediction",))
+
+
 @pytest.mark.parametrize("name", ["again", "naps-again"])
 def test_a_condition_is_not_called_as_second_boots_are(name: str) -> None:
     with pytest.raises(ValueError, match="what second boots are called"):
@@ -338,8 +363,11 @@ def test_a_second_reason_is_an_error(tmp_path: Path) -> None:
         mutation_of(said(tmp_path, "0a", "0a"), ["0a"])
 
 
-def test_an_unknown_proof_cannot_be_the_first(tmp_path: Path) -> None:
-    (tmp_path / "mutants.toml").write_text('first = ["seeds", "guess"]\n')
+@pytest.mark.parametrize(
+    "text", ['first = ["seeds", "guess"]', '[conditions.naps]\nproofs = ["guess"]']
+)
+def test_an_unknown_proof_cannot_attack(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mutants.toml").write_text(f"{text}\n")
     feature = KSTACK.model_copy(update={"folder": tmp_path})
     with pytest.raises(InputError, match="kstack has no proof 'guess'"):
         mutation_of(feature, [])

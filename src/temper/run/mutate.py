@@ -166,7 +166,7 @@ def _with_mutants(
             held = {
                 "title": title + where,
                 "cmdline": " ".join(filter(None, words)),
-                "expect": Outcome.BLOCKED if condition.on else {},
+                "expect": _expected(condition),
                 "in_force": condition.on,
             }
             variants[variant] = whole.model_copy(update=held)
@@ -191,6 +191,13 @@ def _tries(name: str, mutation: Mutation) -> Iterator[tuple[str, Condition, str]
         yield under(called, name), condition, f", {called}"
 
 
+def _expected(condition: Condition) -> Outcome | dict[str, Outcome]:
+    """Return what each proof must find under a condition, if it attacks there."""
+    if condition.proofs or not condition.on:
+        return dict.fromkeys(condition.proofs, Outcome.BLOCKED)
+    return Outcome.BLOCKED
+
+
 def _slots(plan: RunPlan, twinned: Collection[str]) -> Iterator[Slot]:
     """Yield a mutant's boots one after the other, and second boots after all others.
 
@@ -209,13 +216,18 @@ def _variants(plan: RunPlan, check: str) -> Iterator[tuple[str, VariantPlan]]:
     """Yield the variants of a proof as mutants boot them.
 
     Where the feature is off, the job ends with the first ``check``; the control is for
-    attacks all the same.
+    attacks all the same. Nobody attacks who has nothing to find.
     """
     checked = plan.work.job[: plan.work.job.index(check) + 1]
     for name, variant in plan.variants.items():
         attacked = variant.in_force or name == plan.control
-        job = variant.job if attacked else checked
-        own = variant.model_copy(update={"job": job})
+        needless = {
+            f"run {proof.line}"
+            for called, proof in plan.proofs.items()
+            if called not in variant.expect
+        }
+        job = tuple(line for line in plan.work.job if line not in needless)
+        own = variant.model_copy(update={"job": job if attacked else checked})
         yield name, _keyed(own, plan.mutant_of(name))
 
 
