@@ -464,14 +464,41 @@ static inline int three(void)
 def test_what_was_compiled_for_the_tree_is_not_compiled_again(
     tree: MutantTree, texts: Mapping[str, str], cache: Cache
 ) -> None:
-    before = misses(cache)
     nine = mutant(texts, CLOCK, "9", "8")
+    assert tree.compiled(as_it_is(nine, texts))
+    before = misses(cache)
     for name in tree.affected(nine):
         (tree.build.out / name).unlink()
     assert tree.compiled(as_it_is(nine, texts))
     assert misses(cache) == before
     assert tree.compiled(nine)
     assert misses(cache) > before
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_objects_that_a_mutant_changed_are_put_back(
+    tree: MutantTree,
+    texts: Mapping[str, str],
+    header: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Make finds nothing to do there, but links what it made of them anew."""
+    nine = as_it_is(mutant(texts, CLOCK, "9", "8"), texts)
+    image, main = tree.image(nine).read_bytes(), tree.build.out / "init/main.o"
+    original = main.read_bytes()
+    place = (HEADER, "FOUR 44", "FOUR 45") if header else (MAIN, "20", "21")
+    assert tree.image(mutant(texts, *place)).read_bytes() != image
+    assert main.read_bytes() != original
+    remake, put_back = Build.remake, []
+
+    def looked_at(build: Build, *targets: str) -> Finished:
+        put_back.append(main.stat().st_mtime_ns)
+        assert main.read_bytes() == original
+        return remake(build, *targets)
+
+    monkeypatch.setattr(Build, "remake", looked_at)
+    assert tree.image(nine).read_bytes() == image
+    assert put_back == [main.stat().st_mtime_ns]
 
 
 def misses(cache: Cache) -> int:

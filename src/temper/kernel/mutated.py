@@ -5,6 +5,7 @@ To build each from scratch takes minutes; here, make only does what a line chang
 
 import os
 import posixpath
+import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -261,10 +262,27 @@ class MutantTree:
         self._write(mutant.file, text, affected)
 
     def _restore(self) -> None:
-        """Have no file changed."""
+        """Have no file changed, and no object."""
+        kept = self._kept
         if last := self._changed:
-            self._write(last.file, self.texts[last.file], self.affected(last))
+            affected = self.affected(last)
+            self._write(last.file, self.texts[last.file], affected)
+            # Newer than their sources, and than what was linked from a mutant's.
+            for name in affected:
+                shutil.copyfile(kept / name, self.build.out / name)
             self._changed = None
+
+    @cached_property
+    def _kept(self) -> Path:
+        """Where the objects are kept that no mutant has changed.
+
+        To compile a thousand once more takes minutes, though ccache knows them.
+        """
+        kept = self.build.work / "kept"
+        for name in {*chain(*self._objects.values())}:
+            (kept / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.build.out / name, kept / name)
+        return kept
 
     def _write(self, file: str, text: str, affected: Sequence[str] = ()) -> None:
         """Write a file that only ``affected`` objects differ by; empty: all."""
