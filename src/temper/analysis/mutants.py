@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -135,7 +135,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
     caught = [each for each in mutants if each.noticed or each.accepted]
     # What is noticed is confirmed last: what is known before has more survivors.
     scored = bool(mutants) and not (unsound or plan.chosen or pending)
-    sampled = plan.sampled or plan.shard is not None
+    sampled = plan.sampled or plan.part_of_many
     return MutateReport(
         run=run.id,
         feature=plan.feature,
@@ -159,13 +159,23 @@ def mutate_report(run: StoredRun) -> MutateReport:
     )
 
 
-def why_unsound(run: StoredRun) -> str:
-    """Say why nothing can be said of the mutants of a run; empty: something can.
+class Standard(NamedTuple):
+    """What the mutants of a run are held against."""
 
-    It judges no mutant. Raises what ``mutate_report`` does.
+    unsound: str
+    """Why nothing can be said of them; empty: something can."""
+    measures: frozenset[str]
+    """What the control and the series as it is decide of them, in words."""
+
+
+def standard_of(run: StoredRun) -> Standard:
+    """Judge the control and the series as it is, and no mutant.
+
+    Raises what ``mutate_report`` does.
     """
     (whole,) = run.plan.hardened
-    return Watch(run).why_unsound(whole)
+    watch = Watch(run)
+    return Standard(watch.why_unsound(whole), watch.measures(whole))
 
 
 class BootsNeeded:

@@ -148,10 +148,10 @@ class Watch:
         found = _by(variant, {**looks, "KUnit": self._failed_tests})
         if not found and any(boot.facts.early for boot in boots):
             raise StoreError(
-                f"run {self._run.id} cannot be judged: a boot of {variant} was ended "
+                f"{self._run.name} cannot be judged: a boot of {variant} was ended "
                 "by what judges found that have changed since",
                 "check out a version that has them, or boot the mutants again: "
-                + as_typed(self._plan.command),
+                + as_typed(self._plan.own_command),
             )
         return found
 
@@ -205,6 +205,24 @@ class Watch:
             if self._outcome(control, proof) is not Outcome.VULNERABLE:
                 return f"{proof} does not find {control} VULNERABLE"
         return ""
+
+    def measures(self, whole: str) -> frozenset[str]:
+        """Say what mutants are measured by, beside the judges: by what others do.
+
+        Which tests of KUnit the series passes, and how often proofs try the control.
+        """
+        control = self._plan.control
+        passed = {
+            f"KUnit's {test} passes on {variant}"
+            for variant in self._plan.tries(whole)
+            for test in self._passed(variant)
+        }
+        tried = {
+            f"{proof} tries {tries} times on {control}"
+            for proof in self._plan.deciding
+            if (tries := self._judging.tries(control, proof)) is not None
+        }
+        return frozenset(passed | tried)
 
     def _not_booted(self, variant: str) -> str:
         boots = self._alone(variant)

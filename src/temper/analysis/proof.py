@@ -57,6 +57,10 @@ class Judging:
             series=verdict.series,
         )
 
+    def tries(self, variant: str, name: str) -> int | None:
+        """Return how often a proof tried on a variant; None: its judge does not say."""
+        return self._verdict(variant, name).tries
+
     def _verdict(self, variant: str, name: str) -> Verdict:
         place = (variant, name)
         if place not in self._verdicts:
@@ -164,9 +168,9 @@ def _judge(run: StoredRun, name: str) -> Judge:
         return judge_named(FEATURES / run.plan.feature, proof.judge, proof.params)
     except InputError as error:
         raise StoreError(
-            f"run {run.id} cannot be judged: proof '{name}': {error.message}",
+            f"{run.name} cannot be judged: proof '{name}': {error.message}",
             "check out a version that has the judge, or attack again: "
-            + as_typed(run.plan.command),
+            + as_typed(run.plan.own_command),
         ) from error
 
 

@@ -70,8 +70,13 @@ class Files:
     ) -> None:
         """Write a report, and print it unless stdout is one of the files."""
         self.write(report)
-        if "-" not in self._given.values():
+        if not self.take_stdout:
             show_documents(document, full=full)
+
+    @property
+    def take_stdout(self) -> bool:
+        """Whether stdout is one of the files, so that nothing else may go there."""
+        return "-" in self._given.values()
 
     def write(self, *reports: Report) -> None:
         """Write reports; JSON and CSV hold only the last one."""

@@ -113,7 +113,9 @@ class Lab:
                 "a shard has no report",
                 f"'{as_typed('temper merge')}' writes that of all shards",
             )
-        run = self.run(plan, resume)
+        run, folder = self.run(plan, resume)
+        if run.plan.shard and not files.take_stdout:
+            print_shard(console(), run.plan.shard, folder)
         if not run.plan.shard:
             conclude(with_strength(report_of(run), run.plan), files, full=full)
         elif run.plan.mutants:
@@ -182,21 +184,23 @@ class Lab:
             ) from error
         return fleet(place, plan, machine, self.progress)
 
-    def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
-        """Build what a plan needs, boot it, and return the run; or resume one."""
+    def run(self, plan: RunPlan, resume: int | None) -> tuple[StoredRun, Path]:
+        """Build what a plan needs, boot it, and return the run; or resume one.
+
+        Returns the folder with its raw files, too.
+        """
         plan = self._part(plan)
+        choice = choice_of(plan)
         machine = machine_for(plan, self.cache, self.progress)
         with Store.open(progress=self.progress) as store:
             # First, since building kernels is useless if they cannot be booted then.
             if resume is not None:
-                check_resumable(store, plan, resume)
+                check_resumable(store, plan, resume, choice)
             check_cpus(machine, plan)
             machine.prepare()
             with self._engine(plan, machine) as engine:
-                run = execute(engine, store, self.progress, resume, choice_of(plan))
-            if plan.shard:
-                print_shard(console(), plan.shard, store.run_folder(run.id))
-            return run
+                run = execute(engine, store, self.progress, resume, choice)
+            return run, store.run_folder(run.id)
 
 
 def _readable(store: Store) -> Iterator[StoredRun]:

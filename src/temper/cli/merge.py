@@ -6,16 +6,17 @@ from typing import Annotated
 
 import typer
 
-from temper.analysis.mutants import why_unsound
+from temper.analysis.mutants import Standard, standard_of
 from temper.cli.files import CsvPath, Files, JsonPath, JunitPath, KtapPath
 from temper.cli.options import Full
 from temper.cli.reports import conclude, report_of
 from temper.cli.stored import with_strength
 from temper.errors import InputError
 from temper.invocation import as_typed
+from temper.record.plan import RunPlan
 from temper.report.progress import on_stderr
 from temper.run.mutate import choice_of
-from temper.store import ShardBoot, Store, merged, shard_boots, shard_runs
+from temper.store import Store, merged, shard_boots, shard_runs
 
 app = typer.Typer()
 
@@ -44,7 +45,7 @@ def merge(
     found = shard_boots(folders)
     plan, boots = merged(found, choice_of)
     if plan.mutants:
-        _check_sound(found)
+        _check_alike([(run.plan, standard_of(run)) for run in shard_runs(found)])
     # A run that cannot be judged is not kept.
     with (
         Store.open(progress=on_stderr()) as store,
@@ -54,11 +55,22 @@ def merge(
     conclude(with_strength(report, plan), files, full=full)
 
 
-def _check_sound(found: Sequence[ShardBoot]) -> None:
-    """Raise InputError if something is wrong with the series in one of the shards."""
-    for run in shard_runs(found):
-        if unsound := why_unsound(run):
+def _check_alike(standards: Sequence[tuple[RunPlan, Standard]]) -> None:
+    """Raise InputError if mutants of one shard cannot be held against another's series.
+
+    Something is wrong with it in one of them, or it went another way that matters.
+    """
+    (first, one), *_ = standards
+    for plan, other in standards:
+        if other.unsound:
             raise InputError(
-                f"shard {run.plan.shard} has no score: {unsound}",
-                f"make it again: {as_typed(run.plan.own_command)}",
+                f"shard {plan.shard} has no score: {other.unsound}",
+                f"make it again: {as_typed(plan.own_command)}",
+            )
+        if differing := sorted(one.measures ^ other.measures):
+            raise InputError(
+                f"shards {first.shard} and {plan.shard} judge mutants by different "
+                f"boots: {differing[0]} in one of them alone",
+                f"make them again: {as_typed(first.own_command)}; "
+                + as_typed(plan.own_command),
             )

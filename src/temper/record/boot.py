@@ -114,6 +114,11 @@ class StoredRun(BaseModel):
     """None: interrupted or still running."""
     boots: list[StoredBoot] = Field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """What it is called; a shard may be of another host, which has other runs."""
+        return f"shard {self.plan.shard}" if self.plan.shard else f"run {self.id}"
+
 
 Choice = Callable[[StoredRun], list[Slot]]
 """Returns which boots a run needs next, by those that it has; none: it is complete."""

@@ -58,17 +58,12 @@ class Campaign:
         while missing:
             needed = set(missing)
             # What can be said without a raw file that is damaged is anybody's guess.
-            if run := self._stored():
+            if run := intact(self.store, self.run):
                 needed = set(self.choice(run))
             if not (due := [slot for slot in missing if slot in needed]):
                 return
             yield due
             missing = self.store.missing(self.run)
-
-    def _stored(self) -> StoredRun | None:
-        with suppress(StoreError):
-            return self.store.load(self.run)
-        return None
 
     def _boot(self, slots: list[Slot], gauge: "_Gauge") -> None:
         """Keep the engine busy; give all up when anything raises."""
@@ -147,3 +142,10 @@ class _Gauge:
 def _title(slot: Slot, where: str) -> str:
     on = f" on {where}" if where else ""
     return f"{slot.variant}, boot {slot.repeat + 1}{on}"
+
+
+def intact(store: Store, run: int) -> StoredRun | None:
+    """Return a run with all its boots; None: a raw file is damaged."""
+    with suppress(StoreError):
+        return store.load(run)
+    return None

@@ -4,8 +4,8 @@ from temper.errors import InfraError, InputError, Signalled
 from temper.invocation import as_typed
 from temper.progress import Progress
 from temper.record.boot import Choice, StoredRun
-from temper.record.plan import RunPlan
-from temper.run.campaign import Campaign
+from temper.record.plan import RunPlan, Slot
+from temper.run.campaign import Campaign, intact
 from temper.run.engine import Engine
 from temper.signals import interruption
 from temper.store import Store
@@ -28,7 +28,7 @@ def execute(
     """
     plan = engine.plan
     if resume is not None:
-        check_resumable(store, plan, resume)
+        check_resumable(store, plan, resume, choice)
     run = store.create_run(plan) if resume is None else resume
     with store.making(run):
         _boot_all(Campaign(run, engine, store, progress, choice))
@@ -46,23 +46,33 @@ def _boot_all(campaign: Campaign) -> None:
         raise
 
 
-def check_resumable(store: Store, plan: RunPlan, run: int) -> None:
+def check_resumable(
+    store: Store, plan: RunPlan, run: int, choice: Choice | None
+) -> None:
     """Raise InputError or StoreError if ``run`` cannot be resumed by ``plan``.
 
     There is no such run, it has another plan, another process is making it, or it is
     finished. A finished run can be resumed only to repeat boots whose raw files are
-    damaged.
+    damaged, or to make those that ``choice`` chooses now.
     """
     _check_same(store.plan(run), plan, run)
     with store.making(run):
         pass
-    if store.is_finished(run) and not store.missing(run):
+    if store.is_finished(run) and not _left(store, run, choice):
         report = as_typed(f"temper report {run}")
         merge = as_typed("temper merge FOLDER...")
         raise InputError(
             f"run {run} is finished: there is nothing to resume",
             merge if plan.shard else report,
         )
+
+
+def _left(store: Store, run: int, choice: Choice | None) -> list[Slot]:
+    """Return the boots that a finished run lacks."""
+    missing = store.missing(run)
+    if choice and missing and (stored := intact(store, run)):
+        return choice(stored)
+    return missing
 
 
 def _way_on(engine: Engine, run: int) -> str:

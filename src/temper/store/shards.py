@@ -35,6 +35,12 @@ class ShardBoot:
         assert self.plan.shard
         return self.plan.shard.number
 
+    @property
+    def count(self) -> int:
+        """How many shards its plan has."""
+        assert self.plan.shard
+        return self.plan.shard.count
+
 
 def shard_boots(folders: Iterable[Path]) -> list[ShardBoot]:
     """Read the boots of all shards in some folders and in those below.
@@ -75,13 +81,20 @@ def merged(
     """
     first, *others = found
     plan = first.plan.whole
+    one = plan.without_reasons
     for other in others:
-        if other.plan.whole.without_reasons != plan.without_reasons:
+        if (two := other.plan.whole.without_reasons) != one:
             raise InputError(
                 f"{first.folder} and {other.folder} are of two plans: "
-                f"{_difference(plan, other.plan.whole)}",
+                f"{_difference(one, two)}",
                 "give the shards of one plan, made with one version of everything "
                 "and the same paths",
+            )
+        if first.count != other.count:
+            raise InputError(
+                f"{first.folder} is one of {first.count} shards, and {other.folder} "
+                f"of {other.count}",
+                "give the shards of one number of them",
             )
     _check_tools(found)
     boots = _by_slot(found)
@@ -142,25 +155,26 @@ def _check_tools(found: Iterable[ShardBoot]) -> None:
 
 
 def _by_slot(found: Iterable[ShardBoot]) -> dict[Slot, ShardBoot]:
-    """Return slot -> its boot; one that was made twice must have gone the same way."""
-    boots: dict[Slot, ShardBoot] = {}
+    """Return slot -> its boot; one that was made twice must have gone the same way.
+
+    What every shard makes for itself need not: it is that of the first shard.
+    """
+    boots: dict[tuple[int, Slot], ShardBoot] = {}
     for each in found:
         slot = each.boot.facts.slot
         if slot not in each.plan.slots:
             raise InputError(
                 f"boot {_name(slot)} in {each.folder} is none of its shard's"
             )
-        first = boots.setdefault(slot, each)
-        # What every shard makes for itself need not go the same way to the letter.
-        if first.number != each.number and each.plan.in_each_part(slot):
-            continue
+        first = boots.setdefault((each.number, slot), each)
         if first.boot.outcome != each.boot.outcome:
             raise InputError(
                 f"boot {_name(slot)} was made twice, and went another way in "
                 f"{first.folder} than in {each.folder}",
                 "leave out the folder of one of them",
             )
-    return boots
+    last_first = sorted(boots.items(), key=lambda item: item[0][0], reverse=True)
+    return {slot: boot for (_, slot), boot in last_first}
 
 
 def _name(slot: Slot) -> str:
