@@ -262,8 +262,17 @@ def test_a_shard_says_as_little_as_a_small_sample() -> None:
     found = judged(part, survivors())
     assert found.score == 0
     assert found.interval == pytest.approx((0, 97.5))
-    unfinished = judged(part, [b for b in mutated() if b.facts.variant != again("0e")])
-    assert (unfinished.score, unfinished.pending) == (None, ["0e"])
+
+
+def test_a_shard_has_no_score_before_it_is_finished() -> None:
+    plan = plan_of(4)
+    twins = [boot("off", CONSTANT, on=False, console="", repeat=n) for n in (1, 2)]
+    boots = [*survivors(plan), *twins]
+    part = plan.part(2, 2)
+    assert judged(part, boots).score == 0
+    found = judged(part, [b for b in boots if b.facts.variant != "03"])
+    assert [each.id for each in found.mutants] == ["02"]
+    assert (found.unsound, found.score, found.pending) == ("", None, ["03"])
 
 
 def test_the_only_shard_is_no_sample() -> None:
