@@ -112,13 +112,15 @@ def both_orders(*folders: Path) -> Iterator[tuple[Path, ...]]:
     yield folders[::-1]
 
 
-def test_series_that_pass_other_tests_judge_other_mutants(fleet: Fleet) -> None:
+@pytest.mark.parametrize("consoles", [(KUNIT, SKIPPED), (SKIPPED, KUNIT)])
+def test_series_that_pass_other_tests_judge_other_mutants(
+    fleet: Fleet, consoles: tuple[str, str]
+) -> None:
     """Whoever is first would decide: a test that does not run notices nothing."""
-    first, second = parts(MUTANTS, 2)
-    folders = (
-        fleet.make(first, boots=survivors()),
-        fleet.make(second, boots=survivors(console=SKIPPED)),
-    )
+    folders = [
+        fleet.make(part, boots=survivors(console=console))
+        for part, console in zip(parts(MUTANTS, 2), consoles, strict=True)
+    ]
     for order in both_orders(*folders):
         with pytest.raises(InputError) as caught:
             fleet.merge(*order)
