@@ -633,7 +633,8 @@ def test_a_shard_of_mutants_succeeds_if_it_was_made(
     boots = [boot(name) for name in part.booted if name != "off"]
     boots.append(boot("off", CONSTANT, on=False, console=""))
     made = StoredRun(id=1, plan=part, started=STARTED, boots=boots)
-    monkeypatch.setattr(Lab, "run", lambda *_: (made, tmp_path))
+    monkeypatch.setattr(Lab, "run", lambda *_: made)
+    monkeypatch.setattr(Lab, "_folder", lambda *_: tmp_path)
     out = tmp_path / "shard.json"
     lab = Lab.of("x86_64", None, shard="2/2")
     lab.carry_out(MUTANTS, Files(json=str(out)), None, only_plan=False)

@@ -134,8 +134,7 @@ def audit(
     )
     if lines is None or only_plan:
         return lab.carry_out(plan, files, resume, only_plan=only_plan, full=full)
-    run, _ = lab.run(plan, resume)
-    report = audit_report(run)
+    report = audit_report(lab.run(plan, resume))
     files.write(report)
     write_data("-", joined(lines, report))
     if status := status_of(report):

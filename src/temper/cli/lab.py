@@ -113,9 +113,9 @@ class Lab:
                 "a shard has no report",
                 f"'{as_typed('temper merge')}' writes that of all shards",
             )
-        run, folder = self.run(plan, resume)
+        run = self.run(plan, resume)
         if run.plan.shard and not files.take_stdout:
-            print_shard(console(), run.plan.shard, folder)
+            print_shard(console(), run.plan.shard, self._folder(run.id))
         if not run.plan.shard:
             conclude(with_strength(report_of(run), run.plan), files, full=full)
         elif run.plan.mutants:
@@ -184,11 +184,13 @@ class Lab:
             ) from error
         return fleet(place, plan, machine, self.progress)
 
-    def run(self, plan: RunPlan, resume: int | None) -> tuple[StoredRun, Path]:
-        """Build what a plan needs, boot it, and return the run; or resume one.
+    def _folder(self, run: int) -> Path:
+        """Return where the raw files of a run are."""
+        with Store.open_to_read(progress=self.progress) as store:
+            return store.run_folder(run)
 
-        Returns the folder with its raw files, too.
-        """
+    def run(self, plan: RunPlan, resume: int | None) -> StoredRun:
+        """Build what a plan needs, boot it, and return the run; or resume one."""
         plan = self._part(plan)
         choice = choice_of(plan)
         machine = machine_for(plan, self.cache, self.progress)
@@ -200,7 +202,7 @@ class Lab:
             machine.prepare()
             with self._engine(plan, machine) as engine:
                 run = execute(engine, store, self.progress, resume, choice)
-            return run, store.run_folder(run.id)
+            return run
 
 
 def _readable(store: Store) -> Iterator[StoredRun]:
