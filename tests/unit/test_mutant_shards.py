@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -293,17 +293,9 @@ def test_boots_that_judges_ended_are_made_again_by_the_shard(fleet: Fleet) -> No
         fleet.make(first, boots=survivors()),
         fleet.make(second, early, survivors()),
     )
-
-    def report() -> object:
-        return fleet.temper("report", str(number))
-
-    def merge() -> object:
-        return fleet.merge(*folders)
-
-    attempts: list[Callable[[], object]] = [report, merge]
-    for attempt in attempts:
+    for words in (("report", str(number)), ("merge", *folders)):
         with pytest.raises(StoreError) as caught:
-            attempt()
+            fleet.temper(*words)
         assert caught.value.message.startswith("shard 2/2 cannot be judged")
         assert caught.value.hint
         assert caught.value.hint.endswith(f"{MUTANTS.command} --shard 2/2")

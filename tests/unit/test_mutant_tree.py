@@ -233,28 +233,23 @@ def test_options_leave_a_macro_out(
 
 
 def test_an_object_may_set_an_option_for_itself(
-    tree: MutantTree, texts: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+    narrow: MutantTree, texts: Mapping[str, str]
 ) -> None:
-    monkeypatch.setattr(mutated, "MANY", 1)
     four = mutant(texts, HEADER, "FAKE_THREE 3", "FAKE_THREE 4")
-    main = tree.build.tree / MAIN
+    main = narrow.build.tree / MAIN
     main.write_text(f"#define CONFIG_SLOW 1\n{main.read_text()}")
     without = {file: text for file, text in texts.items() if file != MAIN}
-    fresh = MutantTree(tree.build, without)
+    fresh = MutantTree(narrow.build, without)
     assert fresh.affected(four) == ["drivers/clock.o", "init/main.o"]
 
 
 @pytest.mark.parametrize("place", ["FAKE_TWO;", "#if FAKE_TWO\n#endif"])
 def test_a_header_may_expand_a_macro_anywhere(
-    tree: MutantTree,
-    texts: Mapping[str, str],
-    place: str,
-    monkeypatch: pytest.MonkeyPatch,
+    narrow: MutantTree, texts: Mapping[str, str], place: str
 ) -> None:
-    monkeypatch.setattr(mutated, "MANY", 1)
     three = mutant(texts, HEADER, "FAKE_TWO 2", "FAKE_TWO 3")
     expanding = {**texts, HEADER: f"{texts[HEADER]}\n{place}\n"}
-    assert UNPACK in MutantTree(tree.build, expanding).affected(three)
+    assert UNPACK in MutantTree(narrow.build, expanding).affected(three)
 
 
 def test_what_else_is_made_of_a_macro_may_be_included(

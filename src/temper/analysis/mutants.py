@@ -135,7 +135,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
     caught = [each for each in mutants if each.noticed or each.accepted]
     # What is noticed is confirmed last: what is known before has more survivors.
     scored = bool(mutants) and not (unsound or plan.chosen or pending)
-    sampled = plan.sampled or plan.part_of_many
+    sampled = plan.sampled or bool(plan.shard and plan.shard.count > 1)
     return MutateReport(
         run=run.id,
         feature=plan.feature,

@@ -42,10 +42,10 @@ class Judging:
         """Judge a variant by a proof; fewer tries than on the control show nothing."""
         plan, verdict = self.run.plan, self._verdict(variant, name)
         if verdict.outcome is Outcome.BLOCKED and verdict.tries is not None:
-            control = self._verdict(plan.control, name)
-            if verdict.tries < (control.tries or 0):
+            tries = self.tries(plan.control, name) or 0
+            if verdict.tries < tries:
                 verdict = unsupported(
-                    f"{verdict.tries} tries, but {control.tries} on {plan.control}"
+                    f"{verdict.tries} tries, but {tries} on {plan.control}"
                 )
         boots = _boots_judged(self.run, variant, plan.proofs[name])
         return ProofEvidence(

@@ -114,11 +114,11 @@ class Lab:
                 f"'{as_typed('temper merge')}' writes that of all shards",
             )
         run = self.run(plan, resume)
-        if run.plan.shard and not files.take_stdout:
-            print_shard(console(), run.plan.shard, self._folder(run.id))
         if not run.plan.shard:
-            conclude(with_strength(report_of(run), run.plan), files, full=full)
-        elif run.plan.mutants:
+            return conclude(with_strength(report_of(run), run.plan), files, full=full)
+        if not files.take_stdout:
+            print_shard(console(), run.plan.shard, self._folder(run.id))
+        if run.plan.mutants:
             show(report_of(run), files, full=full)
 
     def _part(self, plan: RunPlan) -> RunPlan:

@@ -69,15 +69,15 @@ class Sources:
     def _having(self, word: str) -> Iterator[tuple[str, int]]:
         """Yield the lines that have a word, as ``expanding`` does."""
         pattern = re.compile(rf"\b{word}\b")
-        for file, code in self.code.items():
-            if word in code:
-                for number, line in enumerate(code.split("\n"), 1):
-                    if pattern.search(line):
-                        omitted = self.omitted(file).get(number)
-                        if omitted is None:
-                            yield file, number
-                        else:
-                            yield from ((setting, 0) for setting in omitted)
+        for file in [file for file, code in self.code.items() if word in code]:
+            omitted = self.omitted(file)
+            for number, line in enumerate(self.code[file].split("\n"), 1):
+                if not pattern.search(line):
+                    continue
+                if number in omitted:
+                    yield from ((setting, 0) for setting in omitted[number])
+                else:
+                    yield file, number
 
     def _halves(self, name: str) -> Iterator[str]:
         """Yield a half of each pair of words that make up a name.
@@ -130,8 +130,8 @@ class Sources:
     def _settings(self) -> Mapping[str, Sequence[str]]:
         """Option -> files that define it, or no longer have it, for themselves."""
         found: dict[str, list[str]] = {}
-        for file, code in self.code.items():
-            for option in set(_SET.findall(code)) if file != CONFIGURED else ():
+        for file in [file for file in self.code if file != CONFIGURED]:
+            for option in set(_SET.findall(self.code[file])):
                 found.setdefault(option, []).append(file)
         return found
 

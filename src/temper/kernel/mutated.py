@@ -120,7 +120,7 @@ class MutantTree:
         text = self.texts[file]
         setting = self._sources.omitted(file).get(line)
         if setting is not None:
-            return self._with((name, 0) for name in setting)
+            return self._with((file, 0) for file in setting)
         if function := function_of(file, text, line):
             return self._inlined.get(function, ())
         macro = macro_of(text, line)

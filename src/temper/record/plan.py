@@ -674,11 +674,6 @@ class RunPlan(Plain):
         return self.model_copy(update={"slots": self.shard.of, "shard": None})
 
     @property
-    def part_of_many(self) -> bool:
-        """Whether it is a shard, and not the only one."""
-        return self.shard is not None and self.shard.count > 1
-
-    @property
     def booted(self) -> dict[str, VariantPlan]:
         """The variants that this plan boots: all, unless it is a part of another."""
         names = {slot.variant for slot in self.slots}
