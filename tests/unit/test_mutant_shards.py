@@ -301,6 +301,30 @@ def test_boots_that_judges_ended_are_made_again_by_the_shard(fleet: Fleet) -> No
         assert caught.value.hint.endswith(f"{MUTANTS.command} --shard 2/2")
 
 
+def test_a_judge_that_is_gone_is_told_with_the_shard() -> None:
+    gone = {
+        name: proof.model_copy(update={"judge": "gone"})
+        for name, proof in MUTANTS.proofs.items()
+    }
+    plan = MUTANTS.model_copy(update={"proofs": gone})
+    with pytest.raises(StoreError, match="shard 2/2 cannot be judged") as caught:
+        judged(plan.part(2, 2), survivors())
+    assert caught.value.hint
+    assert caught.value.hint.endswith(f"{plan.command} --shard 2/2")
+
+
+def test_the_order_of_folders_changes_nothing(fleet: Fleet) -> None:
+    folders = [
+        fleet.make(part, saying(f"host {part.shard}"), mutated())
+        for part in parts(MUTANTS, 2)
+    ]
+    for order in both_orders(*folders):
+        assert fleet.merge(*order).exit_code == 0
+    with Store.open() as store:
+        one, two = store.load(1), store.load(2)
+    assert one.boots == two.boots
+
+
 def test_nothing_is_left_of_a_finished_shard(tmp_path: Path) -> None:
     """Boots that decide nothing were left out; they are not missing."""
     part = MUTANTS.part(2, 2)

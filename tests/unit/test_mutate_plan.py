@@ -311,6 +311,17 @@ def test_a_plan_counts_no_build_for_each_mutant(workshop: Workshop) -> None:
     out = StringIO()
     print_documents(Console(file=out, width=78), [plan_document(plan, takes)])
     assert "2 mutants: built in one tree" in out.getvalue()
+
+
+@pytest.mark.parametrize("shards", [0, 2])
+def test_a_plan_says_that_not_all_boots_may_be_made(
+    workshop: Workshop, shards: int
+) -> None:
+    plan = planned(workshop)
+    plan = plan.part(1, shards) if shards else plan
+    takes = estimate(plan, (), seconds_a_build=100, seconds_a_boot=10, at_once=2)
+    out = StringIO()
+    print_documents(Console(file=out, width=78), [plan_document(plan, takes)])
     assert "at most: what decides nothing is left out" in out.getvalue()
 
 

@@ -470,6 +470,7 @@ def test_a_shard_boots_its_part_and_says_where_it_is(
     assert len(plan.slots) == len(lab.machine.booted)
     assert 2 * len(plan.slots) == len(plan.whole.slots)
     assert str(folder) in answer.output
+    assert "of all 2 shards together" in answer.output
     assert len(list(folder.glob("*.jsonl.gz"))) == len(plan.slots)
 
 
@@ -500,8 +501,9 @@ def test_a_finished_shard_is_merged_next(lab: FakeLab) -> None:
 
 
 def test_too_many_shards_are_told(lab: FakeLab) -> None:
-    with pytest.raises(InputError, match="are too few for 99 shards"):
+    with pytest.raises(InputError, match="are too few for 99 shards") as caught:
         lab.temper(*STRESS, "--shard", "1/99")
+    assert caught.value.hint == "make fewer shards"
     assert lab.built == 0
 
 
