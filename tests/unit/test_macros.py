@@ -102,6 +102,14 @@ on
 #ifdef SOMETHING
 unknown
 #endif
+#if CONFIG_ON
+unknown
+#else
+unknown
+#endif
+#if CONFIG_OFF
+unknown
+#endif
 """
 
 
@@ -117,8 +125,8 @@ def test_lines_are_left_out_by_options() -> None:
 
 
 def test_after_a_branch_that_holds_all_others_are_left_out() -> None:
-    code = "#ifdef CONFIG_ON\n#elif X\nmay\n#else\noff\n#endif\n"
-    assert set(sources("#define CONFIG_ON 1", A=code).omitted("A.h")) == {5}
+    code = "#ifdef CONFIG_ON\n#elif X\noff\n#else\noff\n#endif\n"
+    assert set(sources("#define CONFIG_ON 1", A=code).omitted("A.h")) == {3, 5}
 
 
 def test_a_file_may_set_an_option_for_itself() -> None:

@@ -232,15 +232,20 @@ def test_options_leave_a_macro_out(
     assert not narrow.reaches(four)
 
 
+@pytest.mark.parametrize("setting", [MAIN, "init/own.h"])
 def test_an_object_may_set_an_option_for_itself(
-    narrow: MutantTree, texts: Mapping[str, str]
+    narrow: MutantTree, texts: Mapping[str, str], setting: str
 ) -> None:
-    four = mutant(texts, HEADER, "FAKE_THREE 3", "FAKE_THREE 4")
-    main = narrow.build.tree / MAIN
-    main.write_text(f"#define CONFIG_SLOW 1\n{main.read_text()}")
+    """Or include what does so."""
+    with (narrow.build.out / "init/.main.o.cmd").open("a") as command:
+        command.write(f" {setting}\n")
+    source = narrow.build.tree / setting
+    rest = source.read_text() if source.exists() else ""
+    source.write_text(f"#define CONFIG_SLOW 1\n{rest}")
     without = {file: text for file, text in texts.items() if file != MAIN}
-    fresh = MutantTree(narrow.build, without)
-    assert fresh.affected(four) == ["drivers/clock.o", "init/main.o"]
+    four = mutant(texts, HEADER, "FAKE_THREE 3", "FAKE_THREE 4")
+    affected = MutantTree(narrow.build, without).affected(four)
+    assert affected == ["drivers/clock.o", "init/main.o"]
 
 
 @pytest.mark.parametrize("place", ["FAKE_TWO;", "#if FAKE_TWO\n#endif"])

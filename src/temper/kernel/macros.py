@@ -15,7 +15,6 @@ CONFIGURED = "include/generated/autoconf.h"
 
 _DEFINED = re.compile(r"^\s*#\s*define\s+(\w+)")
 _CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b\s*(.*)$")
-_OPTION = re.compile(r"CONFIG_\w+")
 _SET = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(CONFIG_\w+)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
@@ -98,27 +97,27 @@ class Sources:
         return found
 
     def _find_omitted(self, lines: list[str]) -> Iterator[tuple[int, Sequence[str]]]:
-        # The conditions around a line: the option, and what each branch so far says.
-        around: list[tuple[str, list[bool | None]]] = []
+        # The conditions around a line: the option, whether its branch holds, and
+        # whether this branch does not.
+        around: list[tuple[str, bool | None, bool]] = []
         for number, line in enumerate(lines, 1):
             if not (found := _CONDITION.match(line)):
-                for option, branches in around:
-                    if branches[-1] is False:
-                        yield number, self._settings.get(option, ())
-                        break
+                options = [option for option, _, omitted in around if omitted]
+                if options:
+                    yield number, self._settings.get(options[0], ())
                 continue
             word, condition = found[1], found[2].strip()
-            if word == "endif":
-                around.pop()
-            elif word in ("else", "elif"):
-                _, branches = around[-1]
-                branches.append(_otherwise(branches) if word == "else" else None)
-            else:
-                around.append((condition, [self._holds(word, condition)]))
+            if word.startswith("if"):
+                holds = self._holds(word, condition)
+                around.append((condition, holds, holds is False))
+                continue
+            option, holds, _ = around.pop()
+            if word != "endif":
+                around.append((option, holds, holds is True))
 
     def _holds(self, word: str, condition: str) -> bool | None:
         """Return whether ``#ifdef`` or ``#ifndef`` holds; None: nobody knows."""
-        if word == "if" or not _OPTION.fullmatch(condition):
+        if word == "if" or not condition.startswith("CONFIG_"):
             return None
         return (condition in self._options) == (word == "ifdef")
 
@@ -134,10 +133,3 @@ class Sources:
             for option in set(_SET.findall(self.code[file])):
                 found.setdefault(option, []).append(file)
         return found
-
-
-def _otherwise(branches: Sequence[bool | None]) -> bool | None:
-    """Return whether ``#else`` holds after what is known of the branches before it."""
-    if True in branches:
-        return False
-    return None if None in branches else True
