@@ -238,7 +238,7 @@ def test_an_object_may_set_an_option_for_itself(
 ) -> None:
     """Or include what does so."""
     with (narrow.build.out / "init/.main.o.cmd").open("a") as command:
-        command.write(f" {setting}\n")
+        command.write(f"# {setting}\n")
     source = narrow.build.tree / setting
     rest = source.read_text() if source.exists() else ""
     source.write_text(f"#define CONFIG_SLOW 1\n{rest}")
