@@ -10,7 +10,7 @@ import os
 import zlib
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -37,16 +37,24 @@ class RunHead(BaseModel):
     plan: RunPlan
 
 
-class BootHead(BaseModel):
-    """The first line of a raw file."""
+class _OwnHead(BaseModel):
+    """What the first line of a raw file says of the boot itself."""
 
     model_config = ConfigDict(frozen=True)
 
-    format: Literal[2] = FORMAT
-    run: RunHead
     facts: BootFacts
     console: str = ""
     """SHA-256 of the console's file; empty: an older Temper wrote it."""
+
+
+class BootHead(_OwnHead):
+    """The first line of a raw file."""
+
+    format: Literal[2] = FORMAT
+    run: RunHead
+
+
+_Head = TypeVar("_Head", bound=_OwnHead)
 
 
 def run_folder(folder: Path, run: RunHead) -> Path:
@@ -145,14 +153,24 @@ def _has_its_console(path: Path) -> bool:
 
 
 def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
-    """Read a boot of a run back; raise StoreError if it is not intact."""
-    if not is_intact(path, sha256):
-        raise StoreError(
-            f"the raw file {path} of a boot is damaged or missing",
-            f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team "
-            "shares a store, TEMPER_DATA must be a shared folder)",
-        )
-    return read_with_console(path)[1]
+    """Read a boot of a run back; raise StoreError if it is not intact.
+
+    The run in an intact file is ``run``, and is not looked at: its plan has all of up
+    to thousands of boots, and so has the file of each.
+    """
+    try:
+        content, console = path.read_bytes(), _console_path(path).read_bytes()
+        if digest(content) == sha256:
+            head, records = _parsed(path, content, _OwnHead)
+            if head.console in ("", digest(console)):
+                return _boot(path, head, records, console)
+    except FileNotFoundError:
+        pass
+    raise StoreError(
+        f"the raw file {path} of a boot is damaged or missing",
+        f"to repeat this boot: {as_typed(run.plan.resuming(run.id))} (if a team "
+        "shares a store, TEMPER_DATA must be a shared folder)",
+    )
 
 
 def read_with_console(path: Path) -> tuple[RunHead, StoredBoot]:
@@ -167,12 +185,7 @@ def read_with_console(path: Path) -> tuple[RunHead, StoredBoot]:
         raise _damaged(path, "its console is missing") from error
     if head.console not in ("", digest(console)):
         raise _damaged(path, "its console is another one")
-    text = console.decode(errors="replace")
-    try:
-        boot = StoredBoot(facts=head.facts, records=records, console=text)
-    except ValidationError as error:
-        raise _damaged(path, "a record is wrong") from error
-    return head.run, boot
+    return head.run, _boot(path, head, records, console)
 
 
 def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
@@ -181,18 +194,35 @@ def read_raw(path: Path) -> tuple[BootHead, list[dict[str, Any]], str]:
     Raises StoreError if it is damaged.
     """
     content = path.read_bytes()
+    return *_parsed(path, content, BootHead), digest(content)
+
+
+def _parsed(
+    path: Path, content: bytes, model: type[_Head]
+) -> tuple[_Head, list[dict[str, Any]]]:
+    """Return the head of a raw file, as far as ``model`` has it, and the records."""
     try:
         # pydantic's own JSON parser refuses the lone surrogates that stand for
         # undecodable bytes, for example in a command line.
         first, *records = map(json.loads, gzip.decompress(content).splitlines())
         _check_format(path, first)
-        head = BootHead.model_validate(first)
+        head = model.model_validate(first)
     except RecursionError as error:
         raise _damaged(path, "it is nested too deep") from error
     except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
         wrong = isinstance(error, ValidationError)
         raise _damaged(path, "its head is wrong" if wrong else str(error)) from error
-    return head, records, digest(content)
+    return head, records
+
+
+def _boot(
+    path: Path, head: _OwnHead, records: list[dict[str, Any]], console: bytes
+) -> StoredBoot:
+    text = console.decode(errors="replace")
+    try:
+        return StoredBoot(facts=head.facts, records=records, console=text)
+    except ValidationError as error:
+        raise _damaged(path, "a record is wrong") from error
 
 
 def _damaged(path: Path, why: str) -> StoreError:
