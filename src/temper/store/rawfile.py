@@ -46,6 +46,10 @@ class _OwnHead(BaseModel):
     console: str = ""
     """SHA-256 of the console's file; empty: an older Temper wrote it."""
 
+    def has(self, console: bytes) -> bool:
+        """Whether that is the boot's console."""
+        return self.console in ("", digest(console))
+
 
 class BootHead(_OwnHead):
     """The first line of a raw file."""
@@ -162,7 +166,7 @@ def read_boot(path: Path, sha256: str, run: RunHead) -> StoredBoot:
         content, console = path.read_bytes(), _console_path(path).read_bytes()
         if digest(content) == sha256:
             head, records = _parsed(path, content, _OwnHead)
-            if head.console in ("", digest(console)):
+            if head.has(console):
                 return _boot(path, head, records, console)
     except FileNotFoundError:
         pass
@@ -183,7 +187,7 @@ def read_with_console(path: Path) -> tuple[RunHead, StoredBoot]:
         console = _console_path(path).read_bytes()
     except FileNotFoundError as error:
         raise _damaged(path, "its console is missing") from error
-    if head.console not in ("", digest(console)):
+    if not head.has(console):
         raise _damaged(path, "its console is another one")
     return head.run, _boot(path, head, records, console)
 
