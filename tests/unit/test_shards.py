@@ -3,7 +3,9 @@
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_lab import FakeLab
@@ -363,6 +365,15 @@ def with_line(line: str) -> Callable[[Path], None]:
     return add
 
 
+@contextmanager
+def changed_head(raw: Path) -> Iterator[dict[str, Any]]:
+    head, *records = gzip.decompress(raw.read_bytes()).splitlines()
+    told = json.loads(head)
+    yield told
+    lines = [json.dumps(told).encode(), *records]
+    raw.write_bytes(gzip.compress(b"\n".join(lines)))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -382,6 +393,15 @@ def test_a_damaged_file_is_named(fleet: Fleet, damage: Callable[[Path], None]) -
     assert f"the raw file {raw} is damaged" in caught.value.message
 
 
+def test_a_file_of_another_version_is_told(fleet: Fleet) -> None:
+    folders = [fleet.make(part) for part in parts(RUN.plan)]
+    raw = next(folders[0].rglob("*.jsonl.gz"))
+    with changed_head(raw) as head:
+        head["format"] += 1
+    with pytest.raises(StoreError, match="another version of Temper wrote the raw"):
+        fleet.merge(*folders)
+
+
 def test_what_cannot_be_read_is_named(fleet: Fleet, tmp_path: Path) -> None:
     folders = [fleet.make(part) for part in parts(RUN.plan)]
     odd = folders[0] / "odd.jsonl.gz"
@@ -396,11 +416,8 @@ def test_a_boot_that_is_not_of_the_shard_is_refused(fleet: Fleet) -> None:
     fake = RUN.plan.part(2, 3).model_copy(update={"shard": shard})
     folder = fleet.make(fake)
     for raw in folder.rglob("*.jsonl.gz"):
-        head, *records = gzip.decompress(raw.read_bytes()).splitlines()
-        told = json.loads(head)
-        told["run"]["plan"]["slots"] = first.model_dump(mode="json")["slots"]
-        lines = [json.dumps(told).encode(), *records]
-        raw.write_bytes(gzip.compress(b"\n".join(lines)))
+        with changed_head(raw) as head:
+            head["run"]["plan"]["slots"] = first.model_dump(mode="json")["slots"]
     with pytest.raises(InputError, match="is none of its shard's"):
         fleet.merge(folder, *map(fleet.make, others))
 
