@@ -6,6 +6,7 @@ locking may be broken, its memory corrupt, a CPU gone.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from temper.record.boot import StoredBoot
 from temper.record.outcome import Outcome
@@ -75,7 +76,15 @@ def boot_complaints(plan: RunPlan, boot: StoredBoot) -> list[str]:
         # It is broken on purpose; that it says so is no surprise.
         return []
     expected = (*plan.expected_complaints, *variant.expected_complaints)
-    return complaints(boot.console, expected, plan.complaints)
+    return list(_recent_complaints(boot.console, expected, tuple(plan.complaints)))
+
+
+# Each of a hundred proofs asks about the same boot in turn.
+@lru_cache(maxsize=4)
+def _recent_complaints(
+    console: str, expected: tuple[str, ...], own: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(complaints(console, expected, own))
 
 
 def told(lines: list[str]) -> str:
