@@ -224,6 +224,17 @@ def test_a_macro_changes_what_it_is_inlined_into(
     assert UNPACK in narrow.affected(mutant(texts, HEADER, "FAKE_TWO", "FAKE_ONE"))
 
 
+def test_what_expands_a_macro_is_read_without_mutants(
+    narrow: MutantTree, texts: Mapping[str, str]
+) -> None:
+    """Though one is in the tree by then, as where the cache has what is inlined."""
+    three = mutant(texts, HEADER, "FAKE_TWO 2", "FAKE_TWO 3")
+    assert narrow.affected(three) == ["drivers/clock.o"]
+    other = MutantTree(narrow.build, texts)
+    assert other.compiled(mutant(texts, MAIN, "2 + 20", "FAKE_TWO + 20"))
+    assert other.affected(three) == ["drivers/clock.o"]
+
+
 def test_options_leave_a_macro_out(
     narrow: MutantTree, texts: Mapping[str, str]
 ) -> None:
