@@ -116,6 +116,7 @@ def boot(
     failed: str = "",
     started: datetime = STARTED,
     repeat: int = 0,
+    seconds: float = 10,
 ) -> StoredBoot:
     check = {"type": "in_force", "feature": "kstack", "on": on, "evidence": {}}
     sent: list[dict[str, Any]] = [
@@ -140,7 +141,7 @@ def boot(
             status="boot_error" if failed else "ok",
             error=failed,
             started=started,
-            wall_seconds=10,
+            wall_seconds=seconds,
         ),
         records=records,
         console=console,
@@ -550,10 +551,20 @@ def test_an_unfinished_run_makes_no_score() -> None:
     assert "NOT FINISHED: 1 mutant still to boot." in text(found)
 
 
-def test_mutants_an_hour_are_from_the_first_boot_to_the_last() -> None:
-    late = [boot(name, started=STARTED + timedelta(seconds=50)) for name in MORE]
+def test_mutants_an_hour_are_from_the_first_boot_to_the_last_that_confirms() -> None:
+    late = [
+        boot(again("0a"), started=STARTED + timedelta(seconds=50)),
+        boot(again("0e"), started=STARTED + timedelta(seconds=52), seconds=1),
+        boot("0e"),
+    ]
     assert report(*late, planned=plan_of_two()).per_hour == pytest.approx(120)
     assert report().per_hour is None
+
+
+def test_mutants_an_hour_leave_out_the_time_for_which_a_run_was_stopped() -> None:
+    """Shards may be made days apart, and a run may be resumed days later."""
+    resumed = [boot(name, started=STARTED + timedelta(days=2)) for name in MORE]
+    assert report(*resumed, planned=plan_of_two()).per_hour == pytest.approx(360)
 
 
 def text(found: MutateReport) -> str:

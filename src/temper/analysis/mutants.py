@@ -1,7 +1,7 @@
 """Which mutants of a series its proofs notice, and which survive."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
@@ -11,9 +11,13 @@ from temper.analysis.models import Strength
 from temper.analysis.noticing import Notice, Watch
 from temper.analysis.part import Part
 from temper.analysis.variants import hosts
-from temper.record.boot import StoredBoot, StoredRun
+from temper.record.boot import StoredRun
 from temper.record.plan import Fate, MutantPlan, RunPlan, Slot
 from temper.stats.proportion import interval
+
+# What boots a kernel in this time or more after the last boot was not waiting for its
+# build: the run was stopped and resumed, or merged from shards of several days.
+_LONGEST_BUILD = timedelta(minutes=30)
 
 
 class MutantFound(Part):
@@ -74,7 +78,8 @@ class MutateReport(Part):
     unreached: list[Place]
     """Lines that the configuration leaves out, and so their mutants."""
     per_hour: float | None
-    """Mutants booted in an hour, with their builds; None: fewer than two."""
+    """Mutants judged in an hour, with all their builds and boots, without the time for
+    which the run was stopped; None: fewer than two."""
     noticed_by: dict[str, int] = Field(default_factory=dict)
     """What noticed mutants first -> how many."""
     started: datetime
@@ -150,7 +155,7 @@ def mutate_report(run: StoredRun) -> MutateReport:
         mutants=mutants,
         pending=pending,
         unreached=_unreached(plan),
-        per_hour=_per_hour({name: watch.boots(name) for name in judged}),
+        per_hour=_per_hour(judged, run),
         noticed_by=Counter(each.noticed.by for each in mutants if each.noticed),
         started=run.started,
         hosts=hosts(run),
@@ -254,10 +259,29 @@ def _unreached(plan: RunPlan) -> list[Place]:
     return [Place(file=file, line=line) for file, line in sorted(places)]
 
 
-def _per_hour(booted: Mapping[str, list[StoredBoot]]) -> float | None:
-    facts = [boot.facts for boots in booted.values() for boot in boots]
-    if len(booted) < 2:
+def _per_hour(judged: Collection[str], run: StoredRun) -> float | None:
+    facts = [
+        boot.facts
+        for boot in run.boots
+        if run.plan.mutant_of(boot.facts.variant) in judged
+    ]
+    if len(judged) < 2:
         return None
-    ends = [each.started + timedelta(seconds=each.wall_seconds) for each in facts]
-    hours = (max(ends) - min(each.started for each in facts)).total_seconds() / 3600
-    return len(booted) / hours
+    hours = _time_at_work([(each.started, each.wall_seconds) for each in facts])
+    return len(judged) / (hours.total_seconds() / 3600)
+
+
+def _time_at_work(boots: Sequence[tuple[datetime, float]]) -> timedelta:
+    """Return what boots took, with what was built between them.
+
+    ``boots`` are their starts and their seconds.
+    """
+    total = timedelta()
+    ended = min(started for started, _ in boots)
+    for started, seconds in sorted(boots):
+        if started - ended > _LONGEST_BUILD:
+            ended = started
+        end = max(ended, started + timedelta(seconds=seconds))
+        total += end - ended
+        ended = end
+    return total
