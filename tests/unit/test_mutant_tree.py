@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kernels import FAKE_KERNEL, fake_source, fragments, make_patch, spec
+from kernels import FAKE_KERNEL, Watcher, fake_source, fragments, make_patch, spec
 
 from temper.errors import BuildError
 from temper.kernel import mutated
@@ -579,8 +579,11 @@ def test_a_sample_compiles_no_more_than_it_needs(
     wanted: KernelSpec, texts: Mapping[str, str], cache: Cache
 ) -> None:
     values = [mutant(texts, CLOCK, "9", str(value)) for value in (9, 7, 6, 5)]
-    found = survey(wanted, texts, values, 2, cache, Quiet())
+    watcher = Watcher()
+    found = survey(wanted, texts, values, 2, cache, watcher)
     assert list(found.values()) == [Fate.SAME, Fate.DISTINCT, Fate.DISTINCT]
+    told = [done for done, _, note in watcher.updates if note.endswith("distinct")]
+    assert told == [0, 1, 2, 2]
 
 
 def compiled_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:

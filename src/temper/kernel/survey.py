@@ -44,7 +44,7 @@ def survey(
             task = progress.task("Compiling mutants", sample or len(mutants))
             return stack.enter_context(tree), stack.enter_context(task)
 
-        surveyor = _Surveyor(begin, sampling=sample is not None)
+        surveyor = _Surveyor(begin, sample)
         key = key_of({"recipe": RECIPE, "kernel": spec.key()})
         for first in range(0, len(mutants), _CHUNK):
             chunk = mutants[first : first + _CHUNK]
@@ -73,7 +73,7 @@ class _Surveyor:
 
     begin: Callable[[], tuple[MutantTree, Task]]
     """Builds the tree, which takes minutes, if the cache does not know all."""
-    sampling: bool
+    sample: int | None
     seen: set[tuple[str, str]] = field(default_factory=set)
     """File, and the digest of the objects that some mutant changes."""
     _reached: dict[tuple[str, int], bool] = field(default_factory=dict)
@@ -97,7 +97,8 @@ class _Surveyor:
             for mutant in chunk:
                 found[mutant.id] = self.fate(mutant)
                 compiled, kept = len(found), distinct(found)
-                done = kept if self.sampling else compiled
+                # The chunk goes on when the sample is full.
+                done = min(kept, self.sample) if self.sample else compiled
                 task.update(done, note=f"{compiled} compiled, {kept} distinct")
             fates = {mutant.id: found[mutant.id] for mutant in chunk}
             return {"fates": fates, "seen": sorted(self.seen - known)}
