@@ -15,8 +15,8 @@ from temper.record.boot import StoredRun
 from temper.record.plan import Fate, MutantPlan, RunPlan, Slot
 from temper.stats.proportion import interval
 
-# What boots a kernel in this time or more after the last boot was not waiting for its
-# build: the run was stopped and resumed, or merged from shards of several days.
+# A boot that begins longer than this after the last was not waiting for its kernel: the
+# run was stopped and resumed, or merged from shards of several days.
 _LONGEST_BUILD = timedelta(minutes=30)
 
 
